@@ -76,11 +76,12 @@ Error internal_error(fmt::format_string<A...> format, A&&... args) {
 
 #define TESSERA_JOIN_(a, b) a##b
 #define TESSERA_JOIN(a, b) TESSERA_JOIN_(a, b)
-#define TESSERA_TRY_(tmp, declaration, ...)                            \
-  auto tmp = (__VA_ARGS__);                                            \
+#define TESSERA_TRY_(tmp, declaration, ...)                                   \
+  auto tmp = (__VA_ARGS__);                                                   \
   if (!tmp) return std::unexpected<::tessera::Error>(std::move(tmp).error()); \
   declaration = *std::move(tmp)
 // TRY(auto x, f()): x = f()'s value, or return its error.   CHECK_OK(f()): the same where there is no value.
 #define TRY(declaration, ...) TESSERA_TRY_(TESSERA_JOIN(try_, __LINE__), declaration, __VA_ARGS__)
-#define CHECK_OK(...) \
-  if (auto check_ok_result = (__VA_ARGS__); !check_ok_result) return std::unexpected<::tessera::Error>(std::move(check_ok_result).error())
+#define CHECK_OK(...)                                         \
+  if (auto check_ok_result = (__VA_ARGS__); !check_ok_result) \
+  return std::unexpected<::tessera::Error>(std::move(check_ok_result).error())

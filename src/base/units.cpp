@@ -17,9 +17,13 @@ Result<Bytes> parse_bytes(std::string_view text) {
 }
 
 std::string format_bytes(Bytes bytes) {
-  constexpr struct { int shift; const char* suffix; } units[] = {{30, "G"}, {20, "M"}, {10, "k"}};
+  constexpr struct {
+    int shift;
+    const char* suffix;
+  } units[] = {{30, "G"}, {20, "M"}, {10, "k"}};
   for (auto [shift, suffix] : units)
-    if (bytes.count > 0 && bytes.count % (int64_t{1} << shift) == 0) return fmt::format("{}{}", bytes.count >> shift, suffix);
+    if (bytes.count > 0 && bytes.count % (int64_t{1} << shift) == 0)
+      return fmt::format("{}{}", bytes.count >> shift, suffix);
   return fmt::format("{}", bytes.count);
 }
 

@@ -20,8 +20,14 @@ struct Quantity {
   constexpr Quantity() = default;
   constexpr explicit Quantity(int64_t n) : count(n) {}
   constexpr auto operator<=>(const Quantity&) const = default;
-  constexpr Quantity& operator+=(Quantity o) { count += o.count; return *this; }
-  constexpr Quantity& operator-=(Quantity o) { count -= o.count; return *this; }
+  constexpr Quantity& operator+=(Quantity o) {
+    count += o.count;
+    return *this;
+  }
+  constexpr Quantity& operator-=(Quantity o) {
+    count -= o.count;
+    return *this;
+  }
   friend constexpr Quantity operator+(Quantity a, Quantity b) { return Quantity(a.count + b.count); }
   friend constexpr Quantity operator-(Quantity a, Quantity b) { return Quantity(a.count - b.count); }
   friend constexpr Quantity operator*(Quantity a, int64_t n) { return Quantity(a.count * n); }
@@ -33,7 +39,9 @@ using Bytes = Quantity<struct BytesTag>;
 using Elements = Quantity<struct ElementsTag>;
 using Cycles = Quantity<struct CyclesTag>;
 
-constexpr Bytes operator""_B(unsigned long long n) { return Bytes(static_cast<int64_t>(n)); }
+constexpr Bytes operator""_B(unsigned long long n) {
+  return Bytes(static_cast<int64_t>(n));
+}
 
 constexpr Bytes align_up(Bytes b, int64_t alignment) {
   return Bytes((b.count + alignment - 1) / alignment * alignment);

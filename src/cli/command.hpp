@@ -1,6 +1,7 @@
 // A subcommand is one file: it declares its options and, when it is the one chosen, leaves the work to do in `chosen`.
 //
-//   void add_targets(CLI::App& app, Chosen& chosen) { app.add_subcommand("targets", "...")->callback([&] { chosen = [] { ...; return 0; }; }); }
+//   void add_targets(CLI::App& app, Chosen& chosen) { app.add_subcommand("targets", "...")->callback([&] { chosen = []
+//   { ...; return 0; }; }); }
 #pragma once
 
 #include <CLI/App.hpp>

@@ -1,0 +1,81 @@
+#include "ops/builder.hpp"
+
+namespace tessera::ops {
+
+TensorId Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name) {
+  return node(std::move(op), std::move(inputs), std::move(attributes), std::move(name), 1)[0];
+}
+
+std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
+                                    size_t outputs) {
+  std::vector<TensorId> none(outputs);
+  if (!status_) return none;
+  Node node{
+      .name = std::move(name), .op = std::move(op), .attributes = std::move(attributes), .inputs = std::move(inputs)};
+  node.phase = phase_;
+  node.outputs.resize(outputs);
+  auto fail = [&](Error error) {
+    status_ = std::move(error);
+    return none;
+  };
+  auto op_definition = definition(graph_, node);
+  if (!op_definition) return fail(std::move(op_definition).error());
+  auto types = (*op_definition)->infer(NodeContext{graph_, node});
+  if (!types) return fail(std::move(types).error());
+  for (size_t i = 0; i < outputs; ++i)
+    node.outputs[i] =
+        graph_.add_tensor({i == 0 ? node.name : fmt::format("{}.{}", node.name, i), (*types)[i], Role::Activation, {}});
+  // Node names are unique because the first output's name is, and they are the same.
+  node.name = graph_.at(node.outputs[0]).name;
+  auto made = node.outputs;
+  graph_.add_node(std::move(node));
+  return made;
+}
+
+TensorId Builder::constant(TensorData value, std::string name) {
+  auto type = value.type();
+  return graph_.add_tensor({std::move(name), std::move(type), Role::Constant, std::move(value)});
+}
+
+TensorId Builder::integers(std::vector<int64_t> values, std::string name) {
+  return constant(TensorData::i64({static_cast<int64_t>(values.size())}, values), std::move(name));
+}
+
+Result<void> infer_types(Graph& graph) {
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    auto& node = graph.nodes()[n];
+    TRY(auto* op, definition(graph, node));
+    NodeContext context{graph, node};
+    TRY(auto types, op->infer(context));
+    if (node.outputs.size() > types.size())
+      return context.error(
+          fmt::format("has {} outputs; the operator makes at most {}", node.outputs.size(), types.size()));
+    for (size_t o = 0; o < node.outputs.size(); ++o)
+      if (node.outputs[o]) graph.at(node.outputs[o]).type = types[o];
+  }
+  return {};
+}
+
+Result<std::vector<Array>> evaluate(const Graph& graph, std::span<const Array> inputs) {
+  std::vector<Array> values(graph.tensors().size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    auto& t = graph.tensors()[i];
+    values[i] = {t.type.dtype, t.type.shape, {}};
+    auto data = t.value.empty() ? TensorData::zeros(t.type) : t.value;
+    if (t.role != Role::Activation)
+      for (int64_t e = 0; e < t.type.elements(); ++e) values[i].v.push_back(data.at(e));
+  }
+  for (size_t i = 0; i < graph.inputs.size() && i < inputs.size(); ++i)
+    values[static_cast<size_t>(graph.inputs[i].index)] = inputs[i];
+  for (auto& node : graph.nodes()) {
+    TRY(auto* op, definition(graph, node));
+    std::vector<Array> operands;
+    for (auto t : node.inputs) operands.push_back(t ? values[static_cast<size_t>(t.index)] : Array{});
+    TRY(auto results, op->reference(NodeContext{graph, node}, operands));
+    for (size_t o = 0; o < node.outputs.size(); ++o)
+      if (node.outputs[o]) values[static_cast<size_t>(node.outputs[o].index)] = std::move(results[o]);
+  }
+  return values;
+}
+
+}  // namespace tessera::ops

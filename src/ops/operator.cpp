@@ -1,0 +1,40 @@
+#include "ops/operator.hpp"
+
+#include <algorithm>
+
+namespace tessera::ops {
+
+std::optional<TensorData> NodeContext::value(size_t i) const {
+  if (!has_input(i) || input(i).role != Role::Constant) return std::nullopt;
+  return input(i).value;
+}
+
+Error NodeContext::error(std::string message) const {
+  return input_error("node '{}' ({}): {}", node.name, to_string(node.op), message);
+}
+
+const Operator* find(const OpName& name, int version) {
+  const Operator* newest = nullptr;
+  for (auto* op : table()) {
+    if (op->type != name.type || op->domain != name.domain) continue;
+    if (version != 0 && (version < op->since || (op->until != 0 && version > op->until))) continue;
+    if (!newest || op->since > newest->since) newest = op;
+  }
+  return newest;
+}
+
+Result<const Operator*> definition(const Graph&, const Node& node) {
+  if (auto* op = find(node.op, node.version)) return op;
+  if (find(node.op))
+    return input_error("node '{}': operator {} has no form in version {} of its operator set", node.name,
+                       to_string(node.op), node.version)
+        .hint("`tessera ops` lists the operator sets; re-export the model for a newer one");
+  return input_error("node '{}': operator {} is not known", node.name, to_string(node.op))
+      .hint("`tessera ops` lists what is; rewrite the node in terms of those");
+}
+
+bool is_view(const Operator& op) {
+  return op.tile_map == nullptr;
+}
+
+}  // namespace tessera::ops

@@ -1,0 +1,83 @@
+// The plan: where every tensor lives, how every operator is tiled, and how each operand travels. A plain value: the
+// scheduler turns it into steps, the checker judges it, the report prints it.
+//
+//   storage "fc1.weight": L2 @ 0, 401408 B, whole run      node "fc1": tile m=1 n=64 k=392, A single, B double
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "graph/graph.hpp"
+
+namespace tessera::plan {
+
+using LevelId = int;  // index into Target::memories: 0 is the nearest (L1), then L2, L3
+
+struct StorageId {
+  int32_t index = -1;
+  auto operator<=>(const StorageId&) const = default;
+};
+
+// A stretch of the step's order: positions of nodes in the graph, both included. What the harness provides lives from
+// the start; what it reads back, and parameters and state, to the end.
+struct Lifetime {
+  int32_t first = 0;
+  int32_t last = 0;
+  bool operator==(const Lifetime&) const = default;
+};
+
+// An alias class: the tensors that share one stretch of bytes (views of each other, and what an in-place operator
+// made of them), and where that stretch lies. In-place is a fact of the storage: there is nothing a pass could split.
+struct Storage {
+  std::string name;  // of the first member
+  std::vector<TensorId> members;
+  LevelId level = 1;
+  Bytes offset, size;
+  Lifetime life;
+  bool persistent = false;  // keeps its bytes from one run of an entry point to the next
+};
+
+// How an operand gets from one memory to the next nearer one while its operator runs.
+struct Hop {
+  LevelId from = 1, to = 0;
+  int slots = 1;    // 1: single, 2: double buffered
+  Bytes slot_size;  // of the largest tile, aligned
+  Bytes offset;     // of slot 0 in the arena of `to`; the others follow
+};
+
+struct OperandPlan {
+  bool present = false;
+  std::vector<Hop> hops;  // from home to the nearest memory; empty: the kernel works on it where it lives
+};
+
+// One level of tiling. The outermost comes first; an inner tile divides the one around it.
+struct TileLevel {
+  LevelId level = 0;          // the memory that holds these tiles
+  std::vector<int64_t> tile;  // by dimension of the operator's space
+  std::vector<int> order;     // of the loops, outermost first
+};
+
+struct NodePlan {
+  std::vector<TileLevel> nest;  // empty: one call on whole tensors
+  std::vector<OperandPlan> inputs, outputs, scratch;
+  Cycles estimate;  // of the node, once
+  int64_t tiles = 1;
+};
+
+struct Arena {
+  LevelId level = 0;
+  Bytes size;         // that the plan uses
+  Bytes lower_bound;  // no plan with these lifetimes can be smaller
+};
+
+struct Plan {
+  std::vector<Storage> storages;
+  std::vector<StorageId> storage_of;  // by tensor; -1: needs none (absent, or a constant folded into the code)
+  std::vector<NodePlan> nodes;        // by node; a view has no hops and no tiles
+  std::vector<Arena> arenas;          // by level
+  int cores = 8;
+};
+
+}  // namespace tessera::plan
