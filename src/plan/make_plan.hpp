@@ -1,0 +1,26 @@
+// The planner: a program and a chip in, a plan out.
+//
+//   make_plan(simplemlp training, siracusa, {.l1 = 64k}) -> storages in L2, tiles for every node, estimates
+#pragma once
+
+#include <optional>
+
+#include "base/error.hpp"
+#include "plan/plan.hpp"
+#include "target/target.hpp"
+#include "train/program.hpp"
+
+namespace tessera::plan {
+
+enum class Buffering : uint8_t { Auto, Single, Double };
+
+struct Options {
+  bool tiling = true;  // false: every operator in one call on whole tensors where they live
+  Buffering buffering = Buffering::Auto;
+  std::optional<Bytes> l1, l2;  // budgets; default: the chip's memories
+  int cores = 8;
+};
+
+Result<Plan> make_plan(const train::Program& program, const Target& target, const Options& options);
+
+}  // namespace tessera::plan
