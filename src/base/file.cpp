@@ -12,7 +12,7 @@ namespace tessera {
 
 namespace fs = std::filesystem;
 
-Result<uint64_t> file_size(const fs::path& path) {
+Result<uint64_t> size_of_file(const fs::path& path) {
   std::error_code error;
   auto status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return input_error("{}: no such file", path.string());
@@ -25,10 +25,9 @@ Result<uint64_t> file_size(const fs::path& path) {
 }
 
 Result<std::vector<std::byte>> read_file_part(const fs::path& path, uint64_t offset, uint64_t length) {
-  TRY(auto size, file_size(path));
+  TRY(auto size, size_of_file(path));
   if (offset > size || length > size - offset)
-    return input_error("{}: has {} bytes, but bytes {} to {} are wanted", path.string(), size, offset,
-                       fmt::format("{}+{}", offset, length));
+    return input_error("{}: has {} bytes; {} bytes from byte {} on are wanted", path.string(), size, length, offset);
   errno = 0;
   std::ifstream in(path, std::ios::binary);
   if (!in) return input_error("{}: cannot be read: {}", path.string(), std::strerror(errno));
@@ -40,7 +39,7 @@ Result<std::vector<std::byte>> read_file_part(const fs::path& path, uint64_t off
 }
 
 Result<std::vector<std::byte>> read_file(const fs::path& path) {
-  TRY(auto size, file_size(path));
+  TRY(auto size, size_of_file(path));
   return read_file_part(path, 0, size);
 }
 

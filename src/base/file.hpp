@@ -17,7 +17,7 @@ namespace tessera {
 Result<std::vector<std::byte>> read_file(const std::filesystem::path& path);
 // `length` bytes from `offset` on; an error where the file is shorter.
 Result<std::vector<std::byte>> read_file_part(const std::filesystem::path& path, uint64_t offset, uint64_t length);
-Result<uint64_t> file_size(const std::filesystem::path& path);
+Result<uint64_t> size_of_file(const std::filesystem::path& path);
 
 // Into a temporary file beside it, then renamed over it.
 Result<void> write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);

@@ -34,7 +34,7 @@ struct Binding {
 
 // Arrays that no slot takes are ignored with a note. Numbers are cast where each value allows it (3.0 is a class index,
 // 3.5 is not). A missing array, a wrong shape and NaN are errors that name `source`, the array and the slot.
-Result<Binding> bind(std::span<const Slot> slots, std::span<const NamedArray> arrays, Rows rows,
-                     const std::string& source);
+Result<Binding> bind_arrays(std::span<const Slot> slots, std::span<const NamedArray> arrays, Rows rows,
+                            const std::string& source);
 
 }  // namespace tessera::onnx
