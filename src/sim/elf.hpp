@@ -1,0 +1,50 @@
+// A 32-bit little-endian RISC-V executable, checked before anything of it is believed.
+//
+//   TRY(auto elf, load_elf("a.elf"));      elf.segments[0].address, elf.function_at(pc)->name, elf.line_at(pc)
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace tessera::sim {
+
+struct Segment {
+  uint32_t address = 0;
+  uint32_t size = 0;  // in memory; what the file does not hold is zero
+  bool executable = false;
+  std::vector<uint8_t> bytes;
+};
+
+struct Symbol {
+  std::string name;
+  uint32_t address = 0;
+  uint32_t size = 0;
+  bool function = false;
+};
+
+// The sections of the line table, as they stand in the file (debug_line.hpp reads them).
+struct LineSections {
+  std::vector<uint8_t> line, line_str, str;
+};
+
+struct Elf {
+  uint32_t entry = 0;
+  std::vector<Segment> segments;
+  std::vector<Symbol> symbols;  // by address
+  LineSections lines;
+
+  const Symbol* find(std::string_view name) const;
+  // The symbol that covers an address: a function or an object.
+  const Symbol* at(uint32_t address, bool function) const;
+};
+
+Result<Elf> load_elf(const std::string& path);
+Result<Elf> parse_elf(std::span<const uint8_t> file, std::string_view name);
+
+}  // namespace tessera::sim
