@@ -1,0 +1,60 @@
+#include "ops/arguments.hpp"
+
+#include <algorithm>
+
+namespace tessera::ops {
+
+Result<void> takes(const NodeContext& n, size_t least, size_t most) {
+  size_t given = n.node.inputs.size();
+  if (given > most || given < least)
+    return n.error(least == most ? fmt::format("has {} inputs; the operator takes {}", given, least)
+                                 : fmt::format("has {} inputs; the operator takes {} to {}", given, least, most));
+  for (size_t i = 0; i < least; ++i)
+    if (!n.has_input(i)) return n.error(fmt::format("input {} is missing", i));
+  return {};
+}
+
+Result<void> is_one_of(const NodeContext& n, size_t i, std::initializer_list<DType> types) {
+  auto& tensor = n.input(i);
+  if (std::ranges::find(types, tensor.type.dtype) != types.end()) return {};
+  std::vector<std::string_view> names;
+  for (auto t : types) names.push_back(name_of(t));
+  return n.error(fmt::format("input {} ('{}') is {}; it must be {}", i, tensor.name, name_of(tensor.type.dtype),
+                             fmt::join(names, " or ")));
+}
+
+Result<int64_t> axis_of(const NodeContext& n, int64_t axis, size_t rank) {
+  auto r = static_cast<int64_t>(rank);
+  if (axis < -r || axis >= r) return n.error(fmt::format("axis {} is outside of a tensor with {} axes", axis, rank));
+  return axis < 0 ? axis + r : axis;
+}
+
+Result<std::vector<int64_t>> axes_of(const NodeContext& n, std::vector<int64_t> axes, size_t rank) {
+  for (auto& axis : axes) {
+    TRY(axis, axis_of(n, axis, rank));
+  }
+  std::ranges::sort(axes);
+  if (auto twice = std::ranges::adjacent_find(axes); twice != axes.end())
+    return n.error(fmt::format("axis {} is named twice", *twice));
+  return axes;
+}
+
+Result<std::vector<int64_t>> known_integers(const NodeContext& n, size_t i, std::string_view what) {
+  CHECK_OK(is_one_of(n, i, {DType::I64, DType::I32}));
+  auto value = n.value(i);
+  if (!value)
+    return n.error(fmt::format("the {} ('{}') must be known at compile time", what, n.input(i).name))
+        .hint("export the model with constant shapes, or fold its constants first");
+  if (value->shape().size() > 1)
+    return n.error(
+        fmt::format("the {} ('{}') must be a list, but it is {}", what, n.input(i).name, to_string(n.input(i).type)));
+  return value->integers();
+}
+
+Result<std::optional<std::vector<int64_t>>> optional_axes(const NodeContext& n, size_t i) {
+  if (!n.has_input(i)) return n.node.attributes.integers("axes");
+  TRY(auto axes, known_integers(n, i, "axes"));
+  return std::optional(std::move(axes));
+}
+
+}  // namespace tessera::ops
