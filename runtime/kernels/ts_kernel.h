@@ -22,7 +22,7 @@ static inline int32_t ts_max(int32_t a, int32_t b) {
 }
 
 /* The share [lo, hi) of n items that this core works on: contiguous, and empty for the last cores where n is small. */
-static inline void ts_share(int32_t n, int32_t *lo, int32_t *hi) {
+static inline void ts_share(int32_t n, int32_t* lo, int32_t* hi) {
   int32_t chunk = (n + TS_CORES - 1) / TS_CORES;
   *lo = ts_min((int32_t)pi_core_id() * chunk, n);
   *hi = ts_min(*lo + chunk, n);
