@@ -21,6 +21,6 @@ struct Options {
   int cores = 8;
 };
 
-Result<Plan> make_plan(const train::Program& program, const Target& target, const Options& options);
+Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options);
 
 }  // namespace tessera::plan

@@ -10,6 +10,6 @@
 
 namespace tessera::schedule {
 
-Result<Schedule> build(const Graph& graph, const plan::Plan& plan, const Target& target);
+Result<Schedule> build(const Graph& graph, const plan::Plan& plan, const target::Target& target);
 
 }  // namespace tessera::schedule

@@ -1,0 +1,107 @@
+#include "train/build.hpp"
+
+#include <algorithm>
+
+#include "ops/builder.hpp"
+#include "train/adopt.hpp"
+#include "train/backward.hpp"
+#include "train/steps.hpp"
+#include "train/trainable.hpp"
+
+namespace tessera::train {
+
+GraphKind kind_of(const Graph& graph) {
+  bool accumulates = false, optimizes = false;
+  for (auto& node : graph.nodes()) {
+    accumulates |= is_accumulator(node);
+    optimizes |= is_update(node);
+  }
+  return optimizes ? GraphKind::Complete : accumulates ? GraphKind::Training : GraphKind::Inference;
+}
+
+namespace {
+
+std::vector<Parameter> frozen_parameters(const Graph& graph) {
+  std::vector<Parameter> all;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.tensors().size()); ++i)
+    if (graph.at(TensorId{i}).role == Role::Parameter) all.push_back({.weight = TensorId{i}});
+  return all;
+}
+
+// The truth comes in as one more input: class indices beside the scores' batch axes, or a target like the output.
+Result<void> add_loss(Program& program, Loss loss) {
+  auto& graph = program.graph;
+  auto scores = graph.outputs[0];
+  auto& type = graph.at(scores).type;
+  if (type.dtype != DType::F32)
+    return input_error("output '{}' is {}: a loss needs float scores", graph.at(scores).name, name_of(type.dtype));
+  ops::Builder build(graph);
+  if (loss == Loss::CrossEntropy) {
+    if (type.shape.size() < 2)
+      return input_error("output '{}' is {}: cross_entropy needs scores [batch, classes, ...]", graph.at(scores).name,
+                         to_string(type))
+          .hint("--loss mse takes an output of any shape");
+    Shape labels{type.shape[0]};
+    labels.insert(labels.end(), type.shape.begin() + 2, type.shape.end());
+    program.label = graph.add_tensor({"label", {DType::I64, labels}, Role::Input, {}});
+    program.loss = build.node({"", "SoftmaxCrossEntropyLoss"}, {scores, program.label},
+                              {{"reduction", std::string("mean")}}, "loss", 2)[0];
+  } else {
+    program.label = graph.add_tensor({"target", type, Role::Input, {}});
+    program.loss = build.node({"com.microsoft", "MSELoss"}, {scores, program.label}, {}, "loss");
+  }
+  CHECK_OK(build.status());
+  graph.inputs.push_back(program.label);
+  return {};
+}
+
+Result<Program> from_inference(Graph graph, const Options& options) {
+  if (!options.loss)
+    return input_error("'{}' is an inference graph: training it needs a loss", graph.name)
+        .hint("for example --loss cross_entropy, or --loss mse");
+  if (graph.outputs.empty()) return input_error("'{}' has no output to take a loss of", graph.name);
+  TRY(auto program, inference_program(std::move(graph)));
+  TRY(auto trainable, choose_trainable(program.graph, options.trainable));
+  CHECK_OK(add_loss(program, *options.loss));
+  program.reset = add_reset_flag(program.graph);
+  CHECK_OK(
+      add_backward(program.graph, program.loss, trainable, [&](TensorId weight, TensorId gradient) -> Result<void> {
+        auto& parameter = *std::ranges::find(program.parameters, weight, &Parameter::weight);
+        TRY(parameter.accumulator, add_accumulator(program.graph, weight, gradient, program.reset));
+        return {};
+      }));
+  program.graph.outputs = {program.loss};
+  CHECK_OK(add_updates(program, options));
+  return program;
+}
+
+}  // namespace
+
+Result<Program> inference_program(Graph graph) {
+  CHECK_OK(verify(graph));
+  CHECK_OK(ops::infer_types(graph));
+  Program program{.graph = std::move(graph)};
+  program.data = program.graph.inputs;
+  program.parameters = frozen_parameters(program.graph);
+  return program;
+}
+
+Result<Program> training_program(Graph graph, std::optional<Graph> optimizer_graph, const Options& options) {
+  auto kind = kind_of(graph);
+  if (kind != GraphKind::Inference && options.loss)
+    return input_error("'{}' is a training graph and has its own loss: --loss {} contradicts it", graph.name,
+                       name_of(*options.loss))
+        .hint("leave --loss out, or give the inference graph");
+  if (kind != GraphKind::Training && optimizer_graph)
+    return input_error("--optimizer-graph goes with a training graph; '{}' {}", graph.name,
+                       kind == GraphKind::Complete ? "holds its optimizer already" : "is an inference graph")
+        .hint("leave --optimizer-graph out");
+  auto program = kind == GraphKind::Inference ? from_inference(std::move(graph), options)
+                                              : adopt(std::move(graph), std::move(optimizer_graph), options);
+  if (!program) return program;
+  remove_dead_nodes(*program);
+  CHECK_OK(verify(program->graph));
+  return program;
+}
+
+}  // namespace tessera::train

@@ -1,0 +1,99 @@
+#include "train/trainable.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <set>
+
+namespace tessera::train {
+
+bool matches(std::string_view pattern, std::string_view name) {
+  // The classic two-pointer walk: on a mismatch, go back to the last star and let it swallow one character more.
+  size_t p = 0, n = 0, star = std::string_view::npos, resume = 0;
+  while (n < name.size()) {
+    if (p < pattern.size() && pattern[p] == '*') {
+      star = p++;
+      resume = n;
+    } else if (p < pattern.size() && (pattern[p] == '?' || pattern[p] == name[n])) {
+      ++p, ++n;
+    } else if (star != std::string_view::npos) {
+      p = star + 1;
+      n = ++resume;
+    } else {
+      return false;
+    }
+  }
+  while (p < pattern.size() && pattern[p] == '*') ++p;
+  return p == pattern.size();
+}
+
+namespace {
+
+std::vector<TensorId> parameters(const Graph& graph) {
+  std::vector<TensorId> found;
+  for (int32_t i = 0; i < static_cast<int32_t>(graph.tensors().size()); ++i)
+    if (graph.at(TensorId{i}).role == Role::Parameter) found.push_back(TensorId{i});
+  return found;
+}
+
+Result<std::vector<TensorId>> last_layers(const Graph& graph, std::string_view number) {
+  int64_t layers = 0;
+  auto [rest, code] = std::from_chars(number.data(), number.data() + number.size(), layers);
+  if (code != std::errc() || rest != number.data() + number.size() || layers < 1)
+    return input_error("--trainable last:{}: not a number of layers", number).hint("for example --trainable last:2");
+  std::set<TensorId> chosen;
+  for (size_t n = graph.nodes().size(); n-- > 0 && layers > 0;) {
+    bool has_parameter = false;
+    for (auto t : graph.nodes()[n].inputs)
+      if (t && graph.at(t).role == Role::Parameter) chosen.insert(t), has_parameter = true;
+    layers -= has_parameter;
+  }
+  return std::vector<TensorId>(chosen.begin(), chosen.end());
+}
+
+// A bias is what is added: the third operand of a linear operator, or a vector that an Add brings in.
+bool is_bias(const Graph& graph, TensorId parameter) {
+  for (auto& node : graph.nodes()) {
+    auto at = std::ranges::find(node.inputs, parameter) - node.inputs.begin();
+    if (at == static_cast<ptrdiff_t>(node.inputs.size())) continue;
+    if (at == 2 || node.op.type == "Add") return true;
+  }
+  return false;
+}
+
+Result<std::vector<TensorId>> by_patterns(const Graph& graph, const std::vector<TensorId>& all,
+                                          std::string_view choice) {
+  std::set<TensorId> chosen;
+  while (!choice.empty()) {
+    auto comma = std::min(choice.find(','), choice.size());
+    auto pattern = choice.substr(0, comma);
+    choice.remove_prefix(std::min(comma + 1, choice.size()));
+    auto before = chosen.size();
+    for (auto t : all)
+      if (matches(pattern, graph.at(t).name)) chosen.insert(t);
+    if (chosen.size() != before) continue;
+    std::string names;
+    for (size_t i = 0; i < all.size() && i < 12; ++i) names += (i ? ", " : "") + graph.at(all[i]).name;
+    return input_error("--trainable: no parameter is called '{}'", pattern)
+        .hint(fmt::format("the parameters are {}{}", names, all.size() > 12 ? ", ..." : ""));
+  }
+  return std::vector<TensorId>(chosen.begin(), chosen.end());
+}
+
+}  // namespace
+
+Result<std::vector<TensorId>> choose_trainable(const Graph& graph, std::string_view choice) {
+  auto all = parameters(graph);
+  if (all.empty())
+    return input_error("the network has no parameters to train")
+        .hint("float initializers with at least one axis are parameters");
+  if (choice == "all") return all;
+  if (choice.starts_with("last:")) return last_layers(graph, choice.substr(5));
+  if (choice == "bias") {
+    std::erase_if(all, [&](TensorId t) { return !is_bias(graph, t); });
+    if (all.empty()) return input_error("--trainable bias: the network has no bias");
+    return all;
+  }
+  return by_patterns(graph, all, choice);
+}
+
+}  // namespace tessera::train
