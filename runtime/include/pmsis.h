@@ -8,6 +8,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
+/* Where a static object lives. The host has one memory. */
+#ifdef __riscv
+#define PI_CL_L1 __attribute__((section(".data_l1")))
+#define PI_L2 __attribute__((section(".l2_data")))
+#else
+#define PI_CL_L1
+#define PI_L2
+#endif
+
 /* Devices. */
 struct pi_device {
   void* config;
