@@ -50,6 +50,7 @@ struct Hop {
 struct OperandPlan {
   bool present = false;
   std::vector<Hop> hops;  // from home to the nearest memory; empty: the kernel works on it where it lives
+  StorageId home;         // of scratch that has a home; operands find theirs by their tensor
 };
 
 // One level of tiling. The outermost comes first; an inner tile divides the one around it.
@@ -77,7 +78,12 @@ struct Plan {
   std::vector<StorageId> storage_of;  // by tensor; -1: needs none (absent, or a constant folded into the code)
   std::vector<NodePlan> nodes;        // by node; a view has no hops and no tiles
   std::vector<Arena> arenas;          // by level
+  LevelId stack_level = 0;            // where the cores' stacks stand
+  std::vector<Bytes> reserved;        // by level: stacks, code and the runtime's own data, beside the arena
   int cores = 8;
 };
+
+// What code and the runtime's data are granted in L2 before they are known; the build checks that they fit.
+constexpr Bytes kCodeReserve = Bytes(64 * 1024);
 
 }  // namespace tessera::plan
