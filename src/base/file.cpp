@@ -44,7 +44,8 @@ Result<std::vector<std::byte>> read_file(const fs::path& path) {
 }
 
 Result<void> write_file(const fs::path& path, std::span<const std::byte> bytes) {
-  if (fs::is_directory(path)) return input_error("{}: is a directory, not a file", path.string());
+  if (std::error_code unknown; fs::is_directory(path, unknown))
+    return input_error("{}: is a directory, not a file", path.string());
   auto temporary = path;
   temporary += fmt::format(".{}.part", ::getpid());
   auto failed = [&](int reason) {
