@@ -17,7 +17,7 @@ struct NamedArray {
   TensorData data;
 };
 
-// Whatever the file is, told by its first bytes and its name.
+// Whatever the path is: a folder, a .pb, or one of NumPy's files.
 Result<std::vector<NamedArray>> read_arrays(const std::filesystem::path& path);
 
 }  // namespace tessera::onnx

@@ -44,7 +44,7 @@ class Selector {
         if (is_accumulator(node) && node.inputs.size() > 2) resets_.insert(node.inputs[2]);
       }
     for (auto id : graph_.outputs)
-      if (!graph_.at(id).value.empty() && made_in(id) != phase_other()) read(id);
+      if (!graph_.at(id).value.empty() && phase_ == Phase::Training) read(id);
     select_inputs();
     select_outputs();
     for (auto id : reads_) {
@@ -57,7 +57,6 @@ class Selector {
   }
 
  private:
-  Phase phase_other() const { return phase_ == Phase::Training ? Phase::Optimizer : Phase::Training; }
   std::optional<Phase> made_in(TensorId id) const {
     auto producer = uses_.producer[static_cast<size_t>(id.index)];
     if (producer == NodeId{}) return std::nullopt;
