@@ -23,18 +23,26 @@ class Planner {
   Result<Plan> run() {
     CHECK_OK(check_options());
     plan_.cores = options_.cores;
-    choose_stacks();
     TRY(auto storages, find_storages(program_, kHome));
     plan_.storages = std::move(storages.storages);
     plan_.storage_of = std::move(storages.storage_of);
-    CHECK_OK(plan_nodes());
+    auto kept = plan_;
+    // Stacks belong in the nearest memory, unless they would take more than a quarter of what the user grants, or
+    // something does not fit beside them.
+    bool near = stacks() * 4 <= near_budget();
+    if (near) place_stacks(kNear);
+    if (!near || !plan_nodes()) {
+      plan_ = kept;
+      place_stacks(kHome);
+      CHECK_OK(plan_nodes());
+    }
     CHECK_OK(place_homes());
     return std::move(plan_);
   }
 
  private:
   Result<void> check_options() const;
-  void choose_stacks();
+  void place_stacks(LevelId level);
   Result<void> plan_nodes();
   Result<TilingProblem> problem(const Node& node) const;
   void plan_whole(const TilingProblem& problem, int32_t position);
@@ -64,9 +72,8 @@ Result<void> Planner::check_options() const {
   return {};
 }
 
-// Stacks belong in the nearest memory, unless they would take more than a quarter of what the user grants.
-void Planner::choose_stacks() {
-  plan_.stack_level = stacks() * 4 <= near_budget() ? kNear : kHome;
+void Planner::place_stacks(LevelId level) {
+  plan_.stack_level = level;
   plan_.reserved.assign(target_.memories.size(), Bytes(0));
   plan_.reserved[static_cast<size_t>(plan_.stack_level)] += stacks();
   plan_.reserved[kHome] += target_.stacks.fabric_controller + kCodeReserve;
@@ -140,12 +147,10 @@ void Planner::plan_whole(const TilingProblem& p, int32_t position) {
 
 Error Planner::too_small_near(const std::vector<std::pair<const Node*, Bytes>>& needs) const {
   auto worst = std::ranges::max_element(needs, {}, [](auto& need) { return need.second; });
-  auto budget = worst->second;
-  if (plan_.stack_level == kNear || stacks() * 4 <= budget) budget += stacks();
   auto text =
       fmt::format("node '{}' ({}) does not fit in --l1 {}: its smallest tiles take {} bytes", worst->first->name,
                   to_string(worst->first->op), format_bytes(near_budget()), worst->second.count);
-  return does_not_fit("{}", text).hint(fmt::format("the smallest that works is --l1 {}", format_bytes(budget)));
+  return does_not_fit("{}", text).hint(fmt::format("the smallest that works is --l1 {}", format_bytes(worst->second)));
 }
 
 Result<void> Planner::place_homes() {

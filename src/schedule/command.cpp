@@ -1,0 +1,88 @@
+#include "schedule/command.hpp"
+
+#include <algorithm>
+
+namespace tessera::schedule {
+
+Expr Command::pieces() const {
+  Expr n = 1;
+  for (auto& loop : loops) n = n * loop.count;
+  return n;
+}
+
+int64_t Command::most_pieces() const {
+  int64_t n = 1;
+  for (auto& loop : loops) n *= loop.most;
+  return n;
+}
+
+namespace {
+
+// PMSIS keeps 16 bits of the size of a 1-D command; a multiple of 8 keeps every chunk aligned.
+constexpr int64_t kLongestLine = 65528;
+
+struct Outer {
+  size_t axis;
+  Expr len;
+  int64_t most, stride;  // bytes, in the far memory
+};
+
+Expr ceil_div(const Expr& a, int64_t b) {
+  return (a + (b - 1)) / b;
+}
+
+void chunk_bytes(Command& c, int64_t longest_line) {
+  auto limit = kLongestLine;
+  c.chunked = static_cast<int>(c.loops.size());
+  c.chunk = limit;
+  c.loops.push_back({"part", ceil_div(c.line, limit), (longest_line + limit - 1) / limit, limit, limit});
+}
+
+void chunk_lines(Command& c, int64_t most_lines, int64_t rows) {
+  c.chunked = static_cast<int>(c.loops.size());
+  c.chunks_lines = true;
+  c.chunk = rows;
+  c.loops.push_back(
+      {"part", ceil_div(c.lines, rows), (most_lines + rows - 1) / rows, c.far_stride * rows, c.line * rows});
+}
+
+}  // namespace
+
+Command command_for(const ops::OperandMap& map, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
+                    int64_t element_size, const target::DmaEngine& engine) {
+  Command c;
+  c.line = element_size;
+  c.far_byte = 0;
+  int64_t stride = element_size, longest_line = element_size;
+  bool contiguous = true;
+  std::vector<Outer> outer;  // innermost first
+  for (size_t a = map.axes.size(); a-- > 0;) {
+    c.far_byte = c.far_byte + box.lo[a] * stride;
+    if (contiguous) {
+      c.line = c.line * box.len[a];
+      longest_line *= largest[a];
+      contiguous = box.len[a].constant() == map.view[a];
+    } else if (box.len[a].constant() != 1) {
+      outer.push_back({a, box.len[a], largest[a], stride});
+    }
+    stride *= map.view[a];
+  }
+  size_t inner = engine.max_rank >= 2 && longest_line <= engine.max_bytes.count && !outer.empty() ? 1 : 0;
+  if (inner) {
+    c.lines = outer[0].len;
+    c.far_stride = outer[0].stride;
+  }
+  // What stands inside a loop is dense in the near memory: a step passes over all of it.
+  for (size_t o = outer.size(); o-- > inner;) {
+    Expr inside = c.line * c.lines;
+    for (size_t below = inner; below < o; ++below) inside = inside * outer[below].len;
+    c.loops.push_back({"line" + std::to_string(outer[o].axis), outer[o].len, outer[o].most, outer[o].stride, inside});
+  }
+  auto most_lines = inner ? outer[0].most : 1;
+  if (!inner && longest_line > kLongestLine) chunk_bytes(c, longest_line);
+  if (inner && longest_line * most_lines > engine.max_bytes.count)
+    chunk_lines(c, most_lines, engine.max_bytes.count / longest_line);
+  return c;
+}
+
+}  // namespace tessera::schedule

@@ -1,0 +1,42 @@
+// A region of a tensor as commands that a DMA engine can do: contiguous axes merge into lines, lines into 2-D commands,
+// and what is still too large or of higher rank becomes a loop of them.
+//
+//   W[128,784], region [64:128, 0:392]  ->  64 lines of 1568 bytes, 3136 apart;   [.., 0:784] -> one line of 200704
+//   bytes
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "ops/tile_map.hpp"
+#include "target/target.hpp"
+
+namespace tessera::schedule {
+
+// One loop around the command: what a step of it adds on either side, in bytes.
+struct CommandLoop {
+  std::string name;
+  Expr count;
+  int64_t most = 1;  // the largest value of count
+  Expr far_step, near_step;
+};
+
+struct Command {
+  std::vector<CommandLoop> loops;  // outermost first; empty: a single command
+  Expr far_byte;                   // of the region's first element, in its tensor
+  Expr line, lines = 1, far_stride = 0;
+  // Where a loop cuts lines or bytes into chunks, the last chunk is shorter: the command's own extent is
+  // min(chunk, total - index * chunk) along that loop.
+  int chunked = -1;           // index into loops, or -1
+  bool chunks_lines = false;  // else bytes of the one line
+  int64_t chunk = 0;
+
+  Expr pieces() const;
+  int64_t most_pieces() const;
+};
+
+// `box` is the region, `largest` the lengths that it never exceeds.
+Command command_for(const ops::OperandMap& map, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
+                    int64_t element_size, const target::DmaEngine& engine);
+
+}  // namespace tessera::schedule

@@ -1,0 +1,171 @@
+#include "schedule/tile_steps.hpp"
+
+#include <algorithm>
+#include <functional>
+
+namespace tessera::schedule {
+
+TileSteps::TileSteps(const ops::TileMap& map, const plan::NodePlan& plan, std::vector<std::string>& variables)
+    : map_(map), variables_(variables), stride_(map.dims.size(), 1) {
+  for (size_t d = 0; d < map.dims.size(); ++d) {
+    tile_.push_back(plan.nest.empty() ? map.dims[d].extent : plan.nest[0].tile[d]);
+    count_.push_back((map.dims[d].extent + tile_[d] - 1) / tile_[d]);
+    if (plan.nest.empty()) order_.push_back(static_cast<int>(d));
+  }
+  if (!plan.nest.empty()) order_ = plan.nest[0].order;
+  for (size_t p = order_.size(); p-- > 0;) {
+    stride_[static_cast<size_t>(order_[p])] = total_;
+    total_ *= count_[static_cast<size_t>(order_[p])];
+  }
+}
+
+int64_t TileSteps::period(const ops::OperandMap& map) const {
+  int64_t shortest = total_;
+  for (size_t d = 0; d < count_.size(); ++d)
+    if (count_[d] > 1 && map.uses(static_cast<int>(d))) shortest = std::min(shortest, stride_[d]);
+  return shortest;
+}
+
+int TileSteps::new_variable(std::string name) {
+  variables_.push_back(std::move(name));
+  return static_cast<int>(variables_.size()) - 1;
+}
+
+ops::SymbolicBox TileSteps::at(const Expr& step, const std::string& prefix, Block& block) {
+  ops::SymbolicBox box;
+  auto named = [&](const Expr& value, const std::string& name) -> Expr {
+    if (value.constant()) return value;
+    auto v = new_variable(name);
+    block.push_back({Let{v, value}});
+    return Expr::var(v);
+  };
+  for (size_t d = 0; d < tile_.size(); ++d) {
+    auto& dim = map_.dims[d];
+    bool outermost = stride_[d] * count_[d] == total_;
+    Expr index = step / stride_[d];
+    if (!outermost) index = index % count_[d];
+    if (count_[d] == 1) index = 0;
+    Expr lo = named(index * tile_[d], prefix + dim.name);
+    Expr len = tile_[d];
+    if (dim.extent % tile_[d] != 0) len = named(min(Expr(tile_[d]), dim.extent - lo), prefix + dim.name + "_len");
+    box.lo.push_back(lo);
+    box.len.push_back(len);
+  }
+  return box;
+}
+
+ops::SymbolicBox TileSteps::whole() const {
+  ops::SymbolicBox box;
+  for (auto& dim : map_.dims) {
+    box.lo.push_back(0);
+    box.len.push_back(dim.extent);
+  }
+  return box;
+}
+
+ops::SymbolicBox TileSteps::whole_tile() const {
+  ops::SymbolicBox box;
+  for (auto size : tile_) {
+    box.lo.push_back(0);
+    box.len.push_back(size);
+  }
+  return box;
+}
+
+ops::Box TileSteps::largest_tile() const {
+  return {std::vector<int64_t>(tile_.size(), 0), tile_};
+}
+
+ops::TileSymbols TileSteps::symbols(const ops::SymbolicBox& tile) const {
+  ops::TileSymbols symbols{tile, {}, {}};
+  for (auto& output : map_.outputs) {
+    Expr first = 1, last = 1;
+    for (size_t d = 0; d < count_.size(); ++d) {
+      if (count_[d] == 1 || output.uses(static_cast<int>(d))) continue;
+      first = both(first, equal(tile.lo[d], 0));
+      last = both(last, equal(tile.lo[d], (count_[d] - 1) * tile_[d]));
+    }
+    symbols.first.push_back(first);
+    symbols.last.push_back(last);
+  }
+  return symbols;
+}
+
+void guard(const Expr& condition, Block then, Block& block) {
+  if (then.empty() || condition.constant() == 0) return;
+  if (condition.constant()) {
+    for (auto& step : then) block.push_back(std::move(step));
+  } else {
+    block.push_back({If{condition, std::move(then)}});
+  }
+}
+
+namespace {
+
+template <class... F>
+struct Overloaded : F... {
+  using F::operator()...;
+};
+
+void for_each_expr(const Step& step, const std::function<void(const Expr&)>& visit);
+
+void for_each_expr(const Block& block, const std::function<void(const Expr&)>& visit) {
+  for (auto& step : block) for_each_expr(step, visit);
+}
+
+void visit_place(const Place& place, const std::function<void(const Expr&)>& visit) {
+  visit(place.slot);
+  visit(place.byte);
+}
+
+void visit_kernel(const Kernel& k, const std::function<void(const Expr&)>& visit) {
+  for (auto* places : {&k.inputs, &k.outputs, &k.scratch})
+    for (auto& place : *places) visit_place(place, visit);
+  for (auto& e : k.tile.lo) visit(e);
+  for (auto& e : k.tile.len) visit(e);
+  for (auto& field : k.call.fields) {
+    if (auto* e = std::get_if<Expr>(&field.value)) visit(*e);
+    if (auto* list = std::get_if<std::vector<Expr>>(&field.value))
+      for (auto& e : *list) visit(e);
+  }
+}
+
+void visit_transfer(const Transfer& t, const std::function<void(const Expr&)>& visit) {
+  visit_place(t.far, visit);
+  visit_place(t.near, visit);
+  for (auto* e : {&t.line, &t.lines, &t.far_stride, &t.handle}) visit(*e);
+  for (auto& e : t.region.lo) visit(e);
+  for (auto& e : t.region.len) visit(e);
+}
+
+void for_each_expr(const Step& step, const std::function<void(const Expr&)>& visit) {
+  std::visit(Overloaded{
+                 [&](const Loop& l) { visit(l.count), for_each_expr(l.body, visit); },
+                 [&](const Let& l) { visit(l.value); },
+                 [&](const If& i) { visit(i.condition), for_each_expr(i.then, visit); },
+                 [&](const Transfer& t) { visit_transfer(t, visit); },
+                 [&](const Wait& w) { visit(w.handle); },
+                 [&](const Kernel& k) { visit_kernel(k, visit); },
+             },
+             step.v);
+}
+
+}  // namespace
+
+void drop_unused(Block& block) {
+  for (auto& step : block) {
+    if (auto* loop = std::get_if<Loop>(&step.v)) drop_unused(loop->body);
+    if (auto* branch = std::get_if<If>(&step.v)) drop_unused(branch->then);
+  }
+  // From the end, so that a name which only an unused name needs goes as well.
+  for (size_t i = block.size(); i-- > 0;) {
+    auto* let = std::get_if<Let>(&block[i].v);
+    if (!let) continue;
+    bool used = false;
+    for (size_t j = i + 1; j < block.size() && !used; ++j)
+      for_each_expr(block[j], [&](const Expr& e) { used |= e.uses(let->variable); });
+    if (!used) block.erase(block.begin() + static_cast<ptrdiff_t>(i));
+  }
+}
+
+}  // namespace tessera::schedule
