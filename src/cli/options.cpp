@@ -1,0 +1,176 @@
+#include "cli/options.hpp"
+
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <utility>
+
+namespace tessera::cli {
+namespace {
+
+constexpr int64_t kMost = int64_t{1} << 31;
+
+// One of a few words, or what they are.
+template <class Value, size_t N>
+Result<Value> parse_word(std::string_view option, std::string_view text,
+                         const std::array<std::pair<std::string_view, Value>, N>& words) {
+  std::string known;
+  for (auto& [word, value] : words) {
+    if (word == text) return value;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", word);
+  }
+  return input_error("{} {}: unknown value", option, text).hint("one of: " + known);
+}
+
+Result<std::optional<Bytes>> parse_budget(std::string_view option, const Text& text) {
+  if (!text) return std::optional<Bytes>();
+  auto bytes = parse_bytes(*text);
+  if (!bytes) return std::move(bytes.error()).within(option);
+  if (bytes->count == 0) return input_error("{} {}: a budget must be more than nothing", option, *text);
+  return std::optional(*bytes);
+}
+
+Result<void> parse_dim(const std::string& text, onnx::DimOptions& dims) {
+  auto equals = text.find('=');
+  if (equals == std::string::npos || equals == 0)
+    return input_error("--dim {}: not of the form NAME=N", text).hint("for example --dim N=4");
+  auto name = text.substr(0, equals);
+  TRY(auto size, parse_integer("--dim " + name, std::string_view(text).substr(equals + 1), 1, kMost));
+  auto [entry, fresh] = dims.dims.emplace(name, size);
+  if (!fresh && entry->second != size)
+    return input_error("--dim {}={} contradicts --dim {}={}", name, size, name, entry->second);
+  return {};
+}
+
+}  // namespace
+
+Result<int64_t> parse_integer(std::string_view option, std::string_view text, int64_t least, int64_t most) {
+  int64_t value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code == std::errc::invalid_argument || end != text.data() + text.size())
+    return input_error("{} {}: not a whole number", option, text);
+  if (code != std::errc() || value < least || value > most)
+    return input_error("{} {}: must lie between {} and {}", option, text, least, most);
+  return value;
+}
+
+Result<double> parse_number(std::string_view option, std::string_view text, double least, double most) {
+  double value = 0;
+  auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (code != std::errc() || end != text.data() + text.size() || !std::isfinite(value))
+    return input_error("{} {}: not a number", option, text);
+  if (value < least || value > most) return input_error("{} {}: must lie between {} and {}", option, text, least, most);
+  return value;
+}
+
+void add_model(CLI::App& command, ModelFlags& flags) {
+  command.add_option("model", flags.model, "ONNX file, or a name of the zoo (`tessera zoo list`)")
+      ->type_name("MODEL")
+      ->required();
+  command.add_option("--batch", flags.batch, "samples in a micro-batch")->type_name("N");
+  command.add_option("--dim", flags.dims, "size of a named dimension; may be repeated")
+      ->type_name("NAME=N")
+      ->allow_extra_args(false);
+  command.add_option("--optimizer-graph", flags.optimizer_graph, "the ONNX optimizer graph beside a training graph")
+      ->type_name("FILE");
+  command.add_option("--weights", flags.weights, "initial weights by name, instead of the model's (.npz)")
+      ->type_name("FILE");
+}
+
+Result<run::ModelSource> resolve(const ModelFlags& flags) {
+  run::ModelSource source{.model = flags.model, .optimizer_graph = flags.optimizer_graph, .weights = flags.weights};
+  if (flags.batch) {
+    TRY(source.dims.batch, parse_integer("--batch", *flags.batch, 1, kMost));
+  }
+  for (auto& dim : flags.dims) CHECK_OK(parse_dim(dim, source.dims));
+  return source;
+}
+
+void add_device(CLI::App& command, DeviceFlags& flags) {
+  command.add_option("--target", flags.target, "chip: a name (`tessera targets`) or a .yaml file")
+      ->type_name("NAME")
+      ->capture_default_str();
+  command.add_option("--tiling", flags.tiling, "off: every operator in one call on whole tensors")->type_name("on|off");
+  command.add_option("--buffering", flags.buffering, "slots an operand's tiles pass through")
+      ->type_name("auto|single|double");
+  command.add_option("--home", flags.home, "memory that tensors live in")->type_name("auto|L2");
+  command.add_option("--l1", flags.l1, "budget of the nearest memory (default: the chip's)")->type_name("64k");
+  command.add_option("--l2", flags.l2, "budget of the next memory (default: the chip's)")->type_name("2M");
+  command.add_option("--cores", flags.cores, "cores that work (default: all of the chip's)")->type_name("N");
+}
+
+void add_training(CLI::App& command, TrainingFlags& flags) {
+  command.add_option("--loss", flags.loss, "loss of an inference graph")->type_name("cross_entropy|mse");
+  command.add_option("--optimizer", flags.optimizer, "update of the weights")->type_name("sgd");
+  command.add_option("--lr", flags.lr, "learning rate (default: the graph's own, else 0.01)")->type_name("X");
+  command.add_option("--trainable", flags.trainable, "all, last:K, bias, or patterns of names: 'fc2.*,*.bias'")
+      ->type_name("WHAT");
+}
+
+Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFlags& training, run::Mode mode) {
+  run::CompileOptions options{.mode = mode, .target = device.target};
+  using plan::Buffering;
+  if (device.tiling) {
+    TRY(options.plan.tiling,
+        parse_word("--tiling", *device.tiling,
+                   std::to_array<std::pair<std::string_view, bool>>({{"on", true}, {"off", false}})));
+  }
+  if (device.buffering) {
+    TRY(options.plan.buffering,
+        parse_word("--buffering", *device.buffering,
+                   std::to_array<std::pair<std::string_view, Buffering>>(
+                       {{"auto", Buffering::Auto}, {"single", Buffering::Single}, {"double", Buffering::Double}})));
+  }
+  if (device.home) {
+    CHECK_OK(
+        parse_word("--home", *device.home, std::to_array<std::pair<std::string_view, int>>({{"auto", 0}, {"L2", 1}})));
+  }
+  TRY(options.plan.l1, parse_budget("--l1", device.l1));
+  TRY(options.plan.l2, parse_budget("--l2", device.l2));
+  if (device.cores) {
+    TRY(options.cores, parse_integer("--cores", *device.cores, 1, 1024));
+  }
+  if (training.loss) {
+    TRY(options.train.loss, train::parse_loss(*training.loss));
+  }
+  if (training.optimizer) {
+    TRY(options.train.optimizer, train::parse_optimizer(*training.optimizer));
+  }
+  if (training.lr) {
+    TRY(auto rate, parse_number("--lr", *training.lr, 0, 1e6));
+    options.train.learning_rate = static_cast<float>(rate);
+  }
+  if (training.trainable) options.train.trainable = *training.trainable;
+  return options;
+}
+
+void add_engine(CLI::App& command, EngineFlags& flags) {
+  command.add_option("--engine", flags.engine, "what runs the emitted C: the host's compiler and threads")
+      ->type_name("host");
+  command.add_option("--tolerance", flags.tolerance, "largest error, relative to max(1, |reference|) (default 1e-3)")
+      ->type_name("X");
+  command.add_option("--seed", flags.seed, "of synthetic samples and of --sanitize (default 1)")->type_name("N");
+  command.add_flag("--sanitize", flags.sanitize, "address and undefined-behaviour checks, transfers at random moments");
+}
+
+Result<void> resolve(const EngineFlags& flags, bool compared, std::string_view compare_option,
+                     run::RunOptions& options) {
+  if (flags.engine && *flags.engine != "host") {
+    if (*flags.engine == "sim" || *flags.engine == "gvsoc")
+      return input_error("--engine {} cannot run emitted projects yet", *flags.engine).hint("use --engine host");
+    return input_error("--engine {}: unknown value", *flags.engine).hint("one of: host");
+  }
+  if (flags.tolerance) {
+    if (!compared)
+      return input_error("--tolerance {} has nothing to apply to without {}", *flags.tolerance, compare_option);
+    TRY(options.tolerance, parse_number("--tolerance", *flags.tolerance, 0, 1e6));
+  }
+  if (flags.seed) {
+    TRY(auto seed, parse_integer("--seed", *flags.seed, 0, INT64_MAX));
+    options.seed = static_cast<uint64_t>(seed);
+  }
+  options.sanitize = flags.sanitize;
+  return {};
+}
+
+}  // namespace tessera::cli

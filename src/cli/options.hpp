@@ -1,0 +1,58 @@
+// Groups of options that several subcommands share. Flags hold what was typed; `resolve` turns it into the values that
+// the pipeline takes, or says what is wrong with it.
+//
+//   tessera train m.onnx --l1 64k --batch 4   ->   ModelSource{"m.onnx", .batch = 4}, CompileOptions{.plan.l1 = 65536}
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "cli/command.hpp"
+#include "run/options.hpp"
+
+namespace tessera::cli {
+
+using Text = std::optional<std::string>;
+
+struct ModelFlags {
+  std::string model;
+  std::vector<std::string> dims;
+  Text batch, optimizer_graph, weights;
+};
+void add_model(CLI::App& command, ModelFlags& flags);
+Result<run::ModelSource> resolve(const ModelFlags& flags);
+
+struct DeviceFlags {
+  std::string target = "siracusa";
+  Text tiling, buffering, home, l1, l2, cores;
+};
+void add_device(CLI::App& command, DeviceFlags& flags);
+
+struct TrainingFlags {
+  Text loss, optimizer, lr, trainable;
+};
+void add_training(CLI::App& command, TrainingFlags& flags);
+
+Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFlags& training, run::Mode mode);
+
+struct EngineFlags {
+  Text engine, tolerance, seed;
+  bool sanitize = false;
+};
+void add_engine(CLI::App& command, EngineFlags& flags);
+// Fills what these flags say into `options`; `compared` tells whether there is anything that --tolerance can apply to.
+Result<void> resolve(const EngineFlags& flags, bool compared, std::string_view compare_option,
+                     run::RunOptions& options);
+
+struct OutputFlags {
+  Text directory;
+  bool force = false;
+  bool json = false;
+};
+
+// Numbers as typed: "--steps 0" -> "--steps 0: must lie between 1 and 1000000".
+Result<int64_t> parse_integer(std::string_view option, std::string_view text, int64_t least, int64_t most);
+Result<double> parse_number(std::string_view option, std::string_view text, double least, double most);
+
+}  // namespace tessera::cli

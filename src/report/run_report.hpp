@@ -1,0 +1,55 @@
+// What a run came to, as a value; printed as a page or as one JSON object.
+//
+//   to_json(report) -> {"model": "simplemlp", "target": "siracusa", "engine": "host", "losses": [2.31, ...], ...}
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/units.hpp"
+#include "graph/tensor.hpp"
+
+namespace tessera::report {
+
+struct LevelBytes {
+  std::string name;  // "L1", or a hop: "L2_L1"
+  int64_t bytes = 0;
+};
+
+struct Output {
+  std::string name;
+  TensorData value;
+};
+
+struct RunReport {
+  std::string model, target, engine;
+  int64_t steps = 0, accumulate = 0;  // of a training run
+  int64_t batch = 0;
+  int64_t parameters = 0, trainable = 0;  // elements
+  std::vector<float> losses;              // one a micro-batch
+  std::vector<Output> outputs;            // of an inference
+  std::optional<std::vector<double>> reference_losses;
+  std::optional<double> max_error;                       // relative to max(1, |reference|)
+  std::optional<double> train_cycles, optimizer_cycles;  // per micro-batch and per step; none where nothing counts them
+  int64_t macs = 0;                                      // per micro-batch
+  std::vector<LevelBytes> arena;
+  std::vector<LevelBytes> dma_bytes;  // per micro-batch, both directions
+  int64_t tiles = 0;                  // per micro-batch
+  double estimate_cycles = 0;         // per micro-batch
+  std::optional<int64_t> instructions;
+  double compile_seconds = 0, run_seconds = 0;
+  std::string bits;                     // digest of losses (or outputs) and final weights
+  std::string directory;                // of the project, where it was kept
+  std::vector<std::string> notes;       // for the user
+  std::optional<std::string> mismatch;  // the first result that differs from the reference
+
+  bool training() const { return !losses.empty(); }
+  std::optional<double> macs_per_cycle() const;
+};
+
+std::string to_json(const RunReport& report);
+std::string to_text(const RunReport& report);
+
+}  // namespace tessera::report

@@ -1,0 +1,48 @@
+// What the user asked for, as plain values: the command line fills them, the pipeline reads them.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "onnx/dims.hpp"
+#include "plan/make_plan.hpp"
+#include "train/options.hpp"
+
+namespace tessera::run {
+
+struct ModelSource {
+  std::string model;  // a name of the zoo, or an ONNX file
+  std::optional<std::string> optimizer_graph;
+  std::optional<std::string> weights;  // .npz that replaces initial values by name
+  onnx::DimOptions dims;
+};
+
+enum class Mode : uint8_t {
+  Auto,  // a training step where a loss is known (the model's own or the user's), else inference
+  Train,
+  Infer,
+};
+
+struct CompileOptions {
+  Mode mode = Mode::Auto;
+  std::string target = "siracusa";
+  std::optional<int64_t> cores;  // default: all that the chip lets work
+  train::Options train;
+  plan::Options plan;  // its cores are taken from the above
+};
+
+enum class Engine : uint8_t { Host };
+
+struct RunOptions {
+  Engine engine = Engine::Host;
+  int64_t steps = 8;
+  int64_t accumulate = 1;
+  std::optional<std::string> data;       // .npz; default: synthetic samples
+  std::optional<std::string> reference;  // .npz with `losses`, and final parameters
+  double tolerance = 1e-3;
+  bool sanitize = false;
+  uint64_t seed = 1;  // of synthetic samples, and of the moments that --sanitize chooses
+};
+
+}  // namespace tessera::run
