@@ -13,7 +13,9 @@ Error NodeContext::error(std::string message) const {
   return input_error("node '{}' ({}): {}", node.name, to_string(node.op), message);
 }
 
-const Operator* find(const OpName& name, int version) {
+namespace {
+
+const Operator* find_in(const OpName& name, int version) {
   const Operator* newest = nullptr;
   for (auto* op : table()) {
     if (op->type != name.type || op->domain != name.domain) continue;
@@ -21,6 +23,14 @@ const Operator* find(const OpName& name, int version) {
     if (!newest || op->since > newest->since) newest = op;
   }
   return newest;
+}
+
+}  // namespace
+
+const Operator* find(const OpName& name, int version) {
+  if (auto* op = find_in(name, version)) return op;
+  // Deeploy writes ONNX Runtime's training operators in the default domain, whose versions say nothing of them.
+  return name.domain.empty() ? find_in({"com.microsoft", name.type}, 0) : nullptr;
 }
 
 Result<const Operator*> definition(const Graph&, const Node& node) {
