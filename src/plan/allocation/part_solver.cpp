@@ -1,0 +1,131 @@
+#include "plan/allocation/part_solver.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+
+namespace tessera::allocation {
+namespace {
+
+constexpr size_t kMostSearched = 4000;  // items; beyond it a descent of the search costs more than it gains
+
+struct Strategy {
+  Pick pick;
+  Order order;
+};
+
+// Measured on hard instances: each finds in its first descent what most others miss.
+constexpr std::array<Strategy, 12> kStrategies{{
+    {Pick::Lowest, Order::Tall},
+    {Pick::Fullest, Order::Area},
+    {Pick::Lowest, Order::Area},
+    {Pick::Fewest, Order::Tall},
+    {Pick::Fullest, Order::Width},
+    {Pick::Lowest, Order::Width},
+    {Pick::Weighted, Order::Long},
+    {Pick::Lowest, Order::Size},
+    {Pick::Weighted, Order::Tall},
+    {Pick::LowestFullest, Order::Width},
+    {Pick::Fewest, Order::Area},
+    {Pick::Weighted, Order::Width},
+}};
+
+}  // namespace
+
+PartSolver::PartSolver(const Model& model, const Techniques& use, std::function<bool()> stop)
+    : model_(model), use_(use), stop_(std::move(stop)), heights_(model, use.subset_sums), first_fit_(model) {
+  lower_ = heights_.at_least(live_bound(model));
+  height_ = order_height_ = std::numeric_limits<int64_t>::max();
+  first_answers();
+}
+
+void PartSolver::first_answers() {
+  for (Order order : {Order::Area, Order::Size, Order::Width}) {
+    std::vector<int> items = sorted_by(order_keys(model_, order));
+    const int64_t height = first_fit_.pack(items, trial_);
+    take(height, trial_);
+    if (height < order_height_) order_height_ = height, order_ = std::move(items);
+    if (height_ == lower_ || stop_()) return;
+  }
+}
+
+bool PartSolver::take(int64_t height, const std::vector<int64_t>& offsets) {
+  if (height >= height_) return false;
+  height_ = height;
+  offsets_ = offsets;
+  return true;
+}
+
+void PartSolver::round(int64_t goal, int64_t limit) {
+  const bool searched = !model_.windows && model_.items.size() <= kMostSearched;
+  if (searched)
+    search_round(goal, limit);
+  else
+    shuffle_round(goal, limit);
+}
+
+// Between the bound and the best height: mostly at the bound itself, which is often reached, else on the way there.
+int64_t PartSolver::target(int64_t goal) const {
+  const int64_t low = std::max(goal, lower_), high = height_ - 1;
+  if (goal > lower_) return goal;
+  constexpr std::array<int64_t, 5> kEighths{0, 4, 1, 0, 2};
+  return std::max(lower_, heights_.at_most(low + (high - low) * kEighths[searches_ % kEighths.size()] / 8));
+}
+
+// The orders as they are at first, then shaken; in between, the best packing again with some items out of their turn.
+std::vector<int> PartSolver::next_order() {
+  const size_t kinds = use_.portfolio ? kStrategies.size() : 1;
+  const size_t lap = static_cast<size_t>(searches_) / kinds;
+  std::vector<double> keys;
+  if (use_.local_search && searches_ % 2 == 1 && lap > 0) {
+    const double reach = static_cast<double>(height_) * 0.3 * random_.fraction();
+    for (size_t i = 0; i < model_.items.size(); ++i)
+      keys.push_back(-static_cast<double>(offsets_[i]) + reach * random_.fraction());
+  } else {
+    keys = order_keys(model_, kStrategies[searches_ % kinds].order);
+    if (lap > 0)
+      for (double& key : keys) key *= 1.0 + 0.5 * random_.fraction();
+  }
+  return sorted_by(keys);
+}
+
+void PartSolver::search_round(int64_t goal, int64_t limit) {
+  if (!search_) search_.emplace(model_, use_, stop_);
+  const size_t kinds = use_.portfolio ? kStrategies.size() : 1;
+  if (searches_ % kinds == 0) patience_ = patience_ == 0 ? 2 * model_.items.size() + 100 : patience_ + patience_ / 2;
+  const int64_t aim = target(goal), before = search_->steps();
+  const Outcome outcome =
+      search_->run(aim, kStrategies[searches_ % kinds].pick, next_order(), std::min(patience_, limit));
+  ++searches_;
+  steps_ += search_->steps() - before;
+  if (outcome == Outcome::Impossible) lower_ = std::max(lower_, std::min(height_, heights_.at_least(aim + 1)));
+  if (outcome != Outcome::Found) return;
+  int64_t height = 0;
+  for (size_t i = 0; i < model_.items.size(); ++i)
+    height = std::max(height, search_->offsets()[i] + model_.items[i].size);
+  take(height, search_->offsets());
+}
+
+// The items at the top of the best first-fit packing get an earlier turn.
+void PartSolver::shuffle_round(int64_t goal, int64_t limit) {
+  const int64_t items = static_cast<int64_t>(model_.items.size());
+  std::vector<int> order;
+  for (int64_t spent = 0, tries = 0; tries < 20 && spent <= limit && !done(goal) && !stop_(); ++tries) {
+    first_fit_.pack(order_, trial_);
+    order = order_;
+    std::vector<int64_t> tops;
+    for (int64_t k = 0; k < items; ++k)
+      if (trial_[order[k]] + model_.items[order[k]].size == order_height_) tops.push_back(k);
+    for (int64_t k : tops) {
+      const int64_t to = k == 0 ? 0 : random_.below(k);
+      std::rotate(order.begin() + to, order.begin() + k, order.begin() + k + 1);
+    }
+    const int64_t height = first_fit_.pack(order, trial_);
+    if (height <= order_height_) order_height_ = height, order_ = order;
+    take(height, trial_);
+    spent += 2 * items;
+    steps_ += 2 * items;
+  }
+}
+
+}  // namespace tessera::allocation
