@@ -57,4 +57,10 @@ Result<std::optional<std::vector<int64_t>>> optional_axes(const NodeContext& n, 
   return std::optional(std::move(axes));
 }
 
+Result<TileMap> walkable(const NodeContext& n, TileMap map) {
+  constexpr size_t most = 8;
+  if (map.dims.size() <= most) return map;
+  return n.error(fmt::format("has {} groups of axes that move apart; kernels walk at most {}", map.dims.size(), most));
+}
+
 }  // namespace tessera::ops

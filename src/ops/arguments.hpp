@@ -36,4 +36,7 @@ inline OperandMap untouched() {
   return {.present = false, .view = {}, .axes = {}};
 }
 
+// Kernels walk at most eight dimensions (TS_MAX_RANK), which collapsed spaces hardly ever reach.
+Result<TileMap> walkable(const NodeContext& n, TileMap map);
+
 }  // namespace tessera::ops

@@ -107,22 +107,27 @@ std::vector<Expr> strides(const OperandMap& map, const SymbolicBox& tile) {
   return by_dim;
 }
 
-std::vector<size_t> spread(const Shape& whole, const Shape& operand) {
-  std::vector<size_t> step(whole.size()), index{0};
+std::vector<size_t> offsets(const Shape& shape, const std::vector<size_t>& step) {
+  std::vector<size_t> all{0};
+  for (size_t i = 0; i < shape.size(); ++i) {
+    std::vector<size_t> finer;
+    finer.reserve(all.size() * static_cast<size_t>(shape[i]));
+    for (auto base : all)
+      for (size_t j = 0; j < static_cast<size_t>(shape[i]); ++j) finer.push_back(base + j * step[i]);
+    all = std::move(finer);
+  }
+  return all;
+}
+
+std::vector<size_t> spread(const Shape& shape, const Shape& operand) {
+  std::vector<size_t> step(shape.size());
   size_t dense = 1;
-  for (size_t i = whole.size(); i-- > 0;) {
-    auto extent = static_cast<size_t>(aligned(operand, whole.size(), i));
+  for (size_t i = shape.size(); i-- > 0;) {
+    auto extent = static_cast<size_t>(aligned(operand, shape.size(), i));
     step[i] = extent == 1 ? 0 : dense;
     dense *= extent;
   }
-  for (size_t i = 0; i < whole.size(); ++i) {
-    std::vector<size_t> finer;
-    finer.reserve(index.size() * static_cast<size_t>(whole[i]));
-    for (auto base : index)
-      for (size_t j = 0; j < static_cast<size_t>(whole[i]); ++j) finer.push_back(base + j * step[i]);
-    index = std::move(finer);
-  }
-  return index;
+  return offsets(shape, step);
 }
 
 }  // namespace tessera::ops

@@ -35,8 +35,10 @@ BroadcastSpace collapse(const Shape& whole, std::span<const Shape> operands);
 // is repeated. For maps whose axes follow one dimension each.
 std::vector<Expr> strides(const OperandMap& map, const SymbolicBox& tile);
 
-// Walks the elements of `whole` row-major and gives, for each, the element of an operand that broadcasts to it: for
-// references.    spread({2,3}, {3}) -> {0,1,2, 0,1,2}
-std::vector<size_t> spread(const Shape& whole, const Shape& operand);
+// For references: walks the elements of a shape row-major and gives, for each, where an operand stands that moves by
+// `step` along each axis; or one that broadcasts to the shape.
+//   offsets({2,3}, {1,2}) -> {0,2,4, 1,3,5}        spread({2,3}, {3}) -> {0,1,2, 0,1,2}
+std::vector<size_t> offsets(const Shape& shape, const std::vector<size_t>& step);
+std::vector<size_t> spread(const Shape& shape, const Shape& operand);
 
 }  // namespace tessera::ops

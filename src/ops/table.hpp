@@ -7,13 +7,68 @@
 #include "ops/operator.hpp"
 
 // One line an operator (or a form of it), the families in the order of their files.
-#define TESSERA_OPERATORS(X) \
-  /* views */                \
-  X(Reshape)                 \
-  X(Flatten)                 \
-  X(Squeeze)                 \
-  X(Unsqueeze)               \
-  X(Identity)
+#define TESSERA_OPERATORS(X)             \
+  /* views */                            \
+  X(Reshape)                             \
+  X(Flatten)                             \
+  X(Squeeze)                             \
+  X(Unsqueeze)                           \
+  X(Identity)                            \
+  /* copies */                           \
+  X(Transpose)                           \
+  X(Expand)                              \
+  /* reductions */                       \
+  X(ReduceSum)                           \
+  X(ReduceMean)                          \
+  X(ReduceSumTraining)                   \
+  /* matrix products */                  \
+  X(Gemm)                                \
+  X(MatMul)                              \
+  X(FusedMatMul)                         \
+  /* elementwise */                      \
+  X(Relu)                                \
+  X(Sigmoid)                             \
+  X(Tanh)                                \
+  X(Neg)                                 \
+  X(Exp)                                 \
+  X(Log)                                 \
+  X(Sqrt)                                \
+  X(Abs)                                 \
+  X(Sign)                                \
+  X(Reciprocal)                          \
+  X(ReluGrad)                            \
+  X(SigmoidGrad)                         \
+  X(TanhGrad)                            \
+  /* broadcasting */                     \
+  X(Add)                                 \
+  X(Sub)                                 \
+  X(Mul)                                 \
+  X(Div)                                 \
+  /* softmax */                          \
+  X(SoftmaxFlattened)                    \
+  X(Softmax)                             \
+  X(LogSoftmaxFlattened)                 \
+  X(LogSoftmax)                          \
+  X(SoftmaxGradFlattened)                \
+  X(SoftmaxGrad13)                       \
+  X(SoftmaxGrad)                         \
+  X(LogSoftmaxGradFlattened)             \
+  X(LogSoftmaxGrad13)                    \
+  /* losses */                           \
+  X(SoftmaxCrossEntropyLoss)             \
+  X(SoftmaxCrossEntropyLossInternal)     \
+  X(NegativeLogLikelihoodLoss)           \
+  X(SoftmaxCrossEntropyLossGrad)         \
+  X(SoftmaxCrossEntropyLossInternalGrad) \
+  X(SoftmaxCrossEntropyLossGradPlain)    \
+  X(NegativeLogLikelihoodLossGrad)       \
+  X(MSELoss)                             \
+  X(MSELossGrad)                         \
+  /* updates in place */                 \
+  X(InPlaceAccumulatorV2)                \
+  X(SGD)                                 \
+  X(SGDMicrosoft)                        \
+  X(SGDOptimizer)
 
 namespace tessera::ops::defined {
 
