@@ -65,6 +65,11 @@ static int open_device(void) {
   pi_hyperram_conf_init(&ram_conf);
   pi_open_from_conf(CONFIG.ram, &ram_conf);
   if (pi_ram_open(CONFIG.ram) || pi_ram_alloc(CONFIG.ram, CONFIG.l3, CONFIG.l3_bytes)) return 1;
+  static uint8_t zeros[1024];
+  for (uint32_t at = 0; at < CONFIG.l3_bytes; at += sizeof zeros) {
+    uint32_t rest = CONFIG.l3_bytes - at;
+    pi_ram_write(CONFIG.ram, *CONFIG.l3 + at, zeros, rest < sizeof zeros ? rest : (uint32_t)sizeof zeros);
+  }
   for (uint32_t i = 0; i < CONFIG.initial_count; ++i) {
     const struct ts_initial* v = &CONFIG.initial[i];
     pi_ram_write(CONFIG.ram, *CONFIG.l3 + v->offset, (void*)(uintptr_t)v->image, v->bytes);

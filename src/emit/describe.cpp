@@ -1,0 +1,116 @@
+#include "emit/describe.hpp"
+
+#include <algorithm>
+
+#include "emit/names.hpp"
+#include "ops/operator.hpp"
+
+namespace tessera::emit {
+
+namespace {
+
+std::string role_text(const Tensor& tensor) {
+  switch (tensor.role) {
+    case Role::Input:
+      return "input";
+    case Role::Parameter:
+      return "parameter";
+    case Role::State:
+      return "state";
+    case Role::Constant:
+      return "constant";
+    case Role::Activation:
+      break;
+  }
+  return "";
+}
+
+std::string operand_list(const Graph& graph, const std::vector<TensorId>& ids) {
+  std::string text;
+  for (TensorId id : ids)
+    if (id) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", graph.at(id).name, to_string(graph.at(id).type));
+  return text;
+}
+
+std::string attribute_text(const AttributeValue& value) {
+  if (const auto* i = std::get_if<int64_t>(&value)) return fmt::format("{}", *i);
+  if (const auto* f = std::get_if<float>(&value)) return fmt::format("{}", *f);
+  if (const auto* s = std::get_if<std::string>(&value)) return *s;
+  if (const auto* list = std::get_if<std::vector<int64_t>>(&value)) return fmt::format("[{}]", fmt::join(*list, ","));
+  if (const auto* list = std::get_if<std::vector<float>>(&value)) return fmt::format("[{}]", fmt::join(*list, ","));
+  return "...";
+}
+
+std::string buffering(const Graph& graph, const std::vector<TensorId>& ids,
+                      const std::vector<plan::OperandPlan>& plans) {
+  std::string text;
+  for (size_t i = 0; i < ids.size() && i < plans.size(); ++i) {
+    if (!ids[i] || !plans[i].present || plans[i].hops.empty()) continue;
+    int slots = 1;
+    for (const auto& hop : plans[i].hops) slots = std::max(slots, hop.slots);
+    text += fmt::format(", {} {}", graph.at(ids[i]).name, slots == 1 ? "single" : slots == 2 ? "double" : "multiple");
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string home_comment(const Graph& graph, const plan::Storage& storage) {
+  std::string text;
+  for (TensorId id : storage.members) {
+    const Tensor& tensor = graph.at(id);
+    if (text.size() > 60) {
+      text += ", ...";
+      break;
+    }
+    if (!text.empty()) text += ", ";
+    text += tensor.name + " " + to_string(tensor.type);
+    if (auto role = role_text(tensor); !role.empty()) text += " " + role;
+  }
+  return comment_text(text);
+}
+
+std::string formula(const Graph& graph, const Node& node) {
+  auto text = fmt::format("{} = {}({})", operand_list(graph, node.outputs), to_string(node.op),
+                          operand_list(graph, node.inputs));
+  for (const auto& [name, value] : node.attributes.entries())
+    text += fmt::format(", {} {}", name, attribute_text(value));
+  return text;
+}
+
+Result<std::string> tiling(const Graph& graph, const Node& node, const plan::NodePlan& plan) {
+  TRY(const ops::Operator* op, ops::definition(graph, node));
+  if (plan.nest.empty() || !op->tile_map) return "one call on whole tensors";
+  TRY(auto map, op->tile_map({graph, node}));
+  const auto& tile = plan.nest.back().tile;
+  std::string sizes;
+  for (size_t d = 0; d < map.dims.size() && d < tile.size(); ++d)
+    if (map.dims[d].extent > 1) sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", map.dims[d].name, tile[d]);
+  auto text = plan.tiles == 1 ? "one tile" : fmt::format("{} tiles of {}", plan.tiles, sizes);
+  auto buffers = buffering(graph, node.inputs, plan.inputs) + buffering(graph, node.outputs, plan.outputs);
+  if (!buffers.empty()) text += "; buffers:" + buffers.substr(1);
+  return text;
+}
+
+std::vector<std::string> comment_block(const std::vector<std::string>& paragraphs) {
+  std::vector<std::string> lines;
+  for (const auto& paragraph : paragraphs) {
+    std::string line = lines.empty() ? "/*" : " *";
+    auto text = comment_text(paragraph);
+    for (size_t at = 0; at < text.size();) {
+      auto end = std::min(text.find(' ', at), text.size());
+      auto word = text.substr(at, end - at);
+      if (line.size() + 1 + word.size() > 116 && line.size() > 2) {
+        lines.push_back(line);
+        line = " *  ";
+      }
+      line += " " + word;
+      at = end + 1;
+    }
+    lines.push_back(line);
+  }
+  lines.back() += " */";
+  return lines;
+}
+
+}  // namespace tessera::emit

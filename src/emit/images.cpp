@@ -1,0 +1,86 @@
+// images.S and the binary files that it takes in: the L2 arena with the initial values where they live, samples,
+// reference losses. What stands in place costs no second copy on the device.
+#include "emit/names.hpp"
+#include "emit/source.hpp"
+
+namespace tessera::emit {
+
+namespace {
+
+std::string bytes_of(const TensorData& data) {
+  auto bytes = data.bytes();
+  return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
+}
+
+std::string labelled(const std::string& symbol, const std::string& path) {
+  return fmt::format("  .balign 16\n  .global {}\n{}:\n  .incbin \"{}\"\n", symbol, symbol, path);
+}
+
+// The arena from its first byte to its last, values at their offsets and zeros between.
+Result<std::string> arena(const Source& source, const std::vector<Image>& images) {
+  std::string text = "  .balign 16\n  .global ts_l2\nts_l2:\n";
+  int64_t at = 0;
+  for (const auto& image : images) {
+    if (image.home->level != 1) continue;
+    int64_t offset = image.home->offset.count;
+    const auto& tensor = source.graph().at(image.tensor);
+    if (offset < at) return internal_error("the initial value of '{}' overlaps another", tensor.name);
+    if (offset > at) text += fmt::format("  .zero {}\n", offset - at);
+    text += fmt::format("  .incbin \"{}\" /* {} at {} */\n", image.path, comment_text(tensor.name), offset);
+    at = offset + tensor.type.bytes().count;
+  }
+  int64_t size = std::max<int64_t>(source.arena_bytes(1), 1);
+  if (at > size) return internal_error("initial values end {} bytes beyond the L2 arena", at - size);
+  if (at < size) text += fmt::format("  .zero {}\n", size - at);
+  return text;
+}
+
+}  // namespace
+
+Result<std::vector<File>> image_files(const Source& source) {
+  TRY(auto images, images_of(source));
+  TRY(auto samples, samples_of(source));
+  std::vector<File> files;
+  std::string data;
+  for (const auto& image : images) {
+    files.push_back({image.path, bytes_of(source.graph().at(image.tensor).value)});
+    if (image.home->level >= 2) data += labelled(image.symbol, image.path);
+  }
+  for (const auto& s : samples) {
+    files.push_back({s.path, bytes_of(*s.data)});
+    data += labelled(s.symbol, s.path);
+  }
+  const auto& reference = source.options.reference_losses;
+  if (!reference.empty()) {
+    files.push_back({"images/reference.bin",
+                     std::string(reinterpret_cast<const char*>(reference.data()), reference.size() * sizeof(float))});
+    data += labelled("ts_reference", "images/reference.bin");
+  }
+  TRY(auto l2, arena(source, images));
+  auto text = fmt::format(
+      "/* The L2 arena with the initial values where they live; then samples and references. */\n"
+      "#ifdef __riscv\n"
+      "  .section .l2_data, \"aw\", %progbits\n"
+      "#else\n"
+      "  .section .data\n"
+      "#endif\n"
+      "#ifdef TS_SANITIZE /* forbidden bytes on both sides */\n"
+      "  .balign 64\n  .global ts_l2_before\nts_l2_before:\n  .zero 64\n"
+      "#endif\n"
+      "{}"
+      "#ifdef TS_SANITIZE\n"
+      "  .balign 8\n  .global ts_l2_after\nts_l2_after:\n  .zero 64\n"
+      "#endif\n\n"
+      "#ifdef __riscv\n"
+      "  .section .ts_data, \"a\", %progbits\n"
+      "#else\n"
+      "  .section .rodata\n"
+      "#endif\n"
+      "{}\n"
+      "  .section .note.GNU-stack, \"\", %progbits\n",
+      l2, data);
+  files.push_back({"images.S", text});
+  return files;
+}
+
+}  // namespace tessera::emit

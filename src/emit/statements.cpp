@@ -1,0 +1,304 @@
+#include "emit/statements.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "emit/names.hpp"
+
+namespace tessera::emit {
+
+namespace {
+
+using schedule::Block;
+using schedule::If;
+using schedule::Kernel;
+using schedule::Let;
+using schedule::Loop;
+using schedule::Place;
+using schedule::Section;
+using schedule::Step;
+using schedule::Transfer;
+using schedule::Wait;
+
+constexpr size_t widest = 120;
+
+// What a section's own variables must not be called.
+const std::set<std::string>& reserved_names() {
+  static const std::set<std::string> names = {
+      "auto",   "break",  "case",   "char",   "const",  "continue", "default", "do",      "double",   "else",
+      "enum",   "extern", "float",  "for",    "goto",   "if",       "inline",  "int",     "long",     "register",
+      "return", "short",  "signed", "sizeof", "static", "struct",   "switch",  "typedef", "union",    "unsigned",
+      "void",   "while",  "dma",    "ram",    "l1",     "l2",       "ext",     "loc",     "restrict", "volatile"};
+  return names;
+}
+
+// What a step reads of one variable; a Let counts only if its own value is used further on.
+bool uses(const Block& block, size_t from, int variable);
+
+bool uses(const Place& place, int v) {
+  return place.buffer.index >= 0 && (place.slot.uses(v) || place.byte.uses(v));
+}
+
+bool uses(const ops::KernelCall& call, int v) {
+  return std::ranges::any_of(call.fields, [&](const auto& field) {
+    if (const auto* e = std::get_if<Expr>(&field.value)) return e->uses(v);
+    if (const auto* list = std::get_if<std::vector<Expr>>(&field.value))
+      return std::ranges::any_of(*list, [&](const Expr& e) { return e.uses(v); });
+    return false;
+  });
+}
+
+struct UsesVariable {
+  const Block& block;
+  size_t at;
+  int v;
+
+  bool operator()(const Loop& s) const { return s.count.uses(v) || uses(s.body, 0, v); }
+  bool operator()(const Let& s) const { return s.value.uses(v) && uses(block, at + 1, s.variable); }
+  bool operator()(const If& s) const { return s.condition.uses(v) || uses(s.then, 0, v); }
+  bool operator()(const Wait& s) const { return s.handle.uses(v); }
+  bool operator()(const Transfer& s) const {
+    return uses(s.far, v) || uses(s.near, v) || s.line.uses(v) || s.lines.uses(v) || s.far_stride.uses(v) ||
+           s.handle.uses(v);
+  }
+  bool operator()(const Kernel& s) const {
+    auto reads = [&](const Place& p) { return uses(p, v); };
+    return uses(s.call, v) || std::ranges::any_of(s.inputs, reads) || std::ranges::any_of(s.outputs, reads) ||
+           std::ranges::any_of(s.scratch, reads);
+  }
+};
+
+bool uses(const Block& block, size_t from, int variable) {
+  for (size_t i = from; i < block.size(); ++i)
+    if (std::visit(UsesVariable{block, i, variable}, block[i].v)) return true;
+  return false;
+}
+
+class Printer {
+ public:
+  Printer(const Section& section, const SectionContext& context) : context_(context) {
+    UniqueNames names(reserved_names());
+    for (const auto& name : section.variables) {
+      values_.push_back(Expr::var(static_cast<int>(names_.size())));
+      names_.push_back(names.take(identifier(name)));
+    }
+    block(section.body, 1);
+  }
+
+  std::vector<std::string> lines;
+
+ private:
+  void block(const Block& steps, int indent) {
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (const auto* let = std::get_if<Let>(&steps[i].v)) {
+        if (uses(steps, i + 1, let->variable)) print(*let, indent);
+        continue;
+      }
+      std::visit([&](const auto& step) { print(step, indent); }, steps[i].v);
+    }
+  }
+
+  void add(int indent, const std::string& text) {
+    lines.push_back(std::string(static_cast<size_t>(indent) * 2, ' ') + text);
+  }
+  void add(const std::vector<std::string>& more) { lines.insert(lines.end(), more.begin(), more.end()); }
+
+  void print(const Let& let, int indent) {
+    auto value = resolved(let.value);
+    values_[static_cast<size_t>(let.variable)] = value.constant() ? value : Expr::var(let.variable);
+    if (!value.constant()) add(indent, fmt::format("const int32_t {} = {};", name(let.variable), c(value)));
+  }
+
+  void print(const Loop& loop, int indent) {
+    auto count = resolved(loop.count);
+    if (count.constant() == 0) return;
+    if (count.constant() == 1) return once(loop, indent);
+    values_[static_cast<size_t>(loop.variable)] = Expr::var(loop.variable);
+    const auto& v = name(loop.variable);
+    add(indent, fmt::format("for (int32_t {} = 0; {} < {}; ++{}) {{", v, v, c(count), v));
+    block(loop.body, indent + 1);
+    add(indent, "}");
+  }
+
+  // A loop of one round is its body. Values that it names stay its own.
+  void once(const Loop& loop, int indent) {
+    values_[static_cast<size_t>(loop.variable)] = 0;
+    bool names_values =
+        std::ranges::any_of(loop.body, [](const Step& step) { return std::holds_alternative<Let>(step.v); });
+    size_t before = lines.size();
+    block(loop.body, indent);
+    auto is_name = [](const std::string& line) { return line.find("const int32_t ") != std::string::npos; };
+    if (!names_values || std::none_of(lines.begin() + static_cast<long>(before), lines.end(), is_name)) return;
+    for (size_t i = before; i < lines.size(); ++i) lines[i] = "  " + lines[i];
+    lines.insert(lines.begin() + static_cast<long>(before), std::string(static_cast<size_t>(indent) * 2, ' ') + "{");
+    add(indent, "}");
+  }
+
+  void print(const If& branch, int indent) {
+    auto condition = resolved(branch.condition);
+    if (auto known = condition.constant()) {
+      if (*known) block(branch.then, indent);
+      return;
+    }
+    size_t head = lines.size();
+    auto test = fmt::format("if ({})", c(condition));
+    add(indent, test + " {");
+    block(branch.then, indent + 1);
+    // One short statement needs no braces.
+    if (lines.size() == head + 2) {
+      auto text = lines.back().substr(static_cast<size_t>(indent + 1) * 2);
+      bool simple = text.back() == ';' && !text.starts_with("const ") && !text.starts_with("if ");
+      if (simple && static_cast<size_t>(indent) * 2 + test.size() + 1 + text.size() <= widest) {
+        lines.resize(head);
+        add(indent, test + " " + text);
+        return;
+      }
+    }
+    add(indent, "}");
+  }
+
+  void print(const Transfer& t, int indent) {
+    auto lines_count = resolved(t.lines);
+    bool two_dimensional = lines_count.constant() != 1;
+    auto size = unsigned_c(resolved(t.line * t.lines));
+    std::vector<std::string> arguments;
+    bool cluster = kind_of(context_.target, t.engine) == Engine::Cluster;
+    if (cluster) {
+      arguments = {fmt::format("ext({})", byte(t.far)), fmt::format("loc({})", byte(t.near)), size};
+    } else {
+      arguments = {"&ts_ram", fmt::format("ts_l3 + (uint32_t)({})", byte(t.far)), pointer(t.near), size};
+    }
+    if (two_dimensional) {
+      arguments.push_back(unsigned_c(resolved(t.far_stride)));
+      arguments.push_back(unsigned_c(resolved(t.line)));
+    }
+    bool in = t.direction == Transfer::Direction::In;
+    arguments.push_back(cluster ? (in ? "TS_IN" : "TS_OUT") : (in ? "1" : "0"));
+    arguments.push_back(request(t.handle, cluster));
+    std::string function = cluster ? "pi_cl_dma_cmd" : "pi_cl_ram_copy";
+    add(wrapped(indent, function + (two_dimensional ? "_2d(" : "("), arguments, ");"));
+  }
+
+  void print(const Wait& wait, int indent) {
+    bool cluster = engine_of(wait.handle) == Engine::Cluster;
+    add(indent,
+        fmt::format("{}({});", cluster ? "pi_cl_dma_cmd_wait" : "pi_cl_ram_copy_wait", request(wait.handle, cluster)));
+  }
+
+  void print(const Kernel& kernel, int indent) {
+    std::vector<std::string> fields;
+    for (const auto& field : kernel.call.fields)
+      if (auto value = field_value(kernel, field); !value.empty())
+        fields.push_back(fmt::format(".{} = {}", field.name, value));
+    const auto& function = kernel.call.function;
+    add(wrapped(indent, fmt::format("pi_cl_team_fork(TS_CORES, {}, &(struct {}_args){{", function, function), fields,
+                "});"));
+  }
+
+  // Empty for an operand that is absent: what an initialiser leaves out is zero.
+  std::string field_value(const Kernel& kernel, const ops::KernelCall::Field& field) {
+    if (const auto* operand = std::get_if<ops::OperandRef>(&field.value)) return operand_value(kernel, *operand);
+    if (const auto* number = std::get_if<Expr>(&field.value)) return c(resolved(*number));
+    if (const auto* real = std::get_if<float>(&field.value)) return c_float(*real);
+    std::string list;
+    for (const auto& e : std::get<std::vector<Expr>>(field.value)) list += (list.empty() ? "" : ", ") + c(resolved(e));
+    return list.empty() ? "" : "{" + list + "}";
+  }
+
+  std::string operand_value(const Kernel& kernel, const ops::OperandRef& operand) {
+    using Kind = ops::OperandRef::Kind;
+    const auto& places = operand.kind == Kind::Input    ? kernel.inputs
+                         : operand.kind == Kind::Output ? kernel.outputs
+                                                        : kernel.scratch;
+    auto index = static_cast<size_t>(operand.index);
+    if (index >= places.size() || places[index].buffer.index < 0) return "";
+    return pointer(places[index]);
+  }
+
+  const schedule::Buffer& buffer(const Place& place) const {
+    return context_.schedule.buffers[static_cast<size_t>(place.buffer.index)];
+  }
+  // Where the place lies in its arena.
+  std::string byte(const Place& place) const {
+    auto offset = resolved(place.slot * buffer(place).slot_size.count + place.byte);
+    const auto& start = context_.buffer_names[static_cast<size_t>(place.buffer.index)];
+    return offset.constant() == 0 ? start : start + " + " + c(offset);
+  }
+  std::string pointer(const Place& place) const {
+    return fmt::format("{}({})", buffer(place).level == 0 ? "l1" : "l2", byte(place));
+  }
+  std::string request(const Expr& handle, bool cluster) const {
+    return fmt::format("&{}[{}]", cluster ? "dma" : "ram", c(resolved(handle)));
+  }
+  // All handles that one wait may mean are of one engine; its smallest will do.
+  Engine engine_of(const Expr& handle) const {
+    std::vector<Range> anything(values_.size(), Range{0, 0});
+    auto low = static_cast<size_t>(range_of(resolved(handle), anything).low);
+    return low < context_.engines.size() ? context_.engines[low] : Engine::Cluster;
+  }
+
+  const std::string& name(int variable) const { return names_[static_cast<size_t>(variable)]; }
+  std::string c(const Expr& e) const { return e.c(names_); }
+  std::string unsigned_c(const Expr& e) const { return e.constant() ? c(e) : fmt::format("(uint32_t)({})", c(e)); }
+  // With the variables whose values are known replaced by them.
+  Expr resolved(const Expr& e) const {
+    if (e.op() == Expr::Op::Const) return e;
+    if (e.op() == Expr::Op::Var) return values_[static_cast<size_t>(e.value())];
+    return Expr::make(e.op(), resolved(e.left()), resolved(e.right()));
+  }
+
+  const SectionContext& context_;
+  std::vector<std::string> names_;
+  std::vector<Expr> values_;
+};
+
+void collect(const Block& block, std::set<int32_t>& found) {
+  auto add = [&](const Place& place) {
+    if (place.buffer.index >= 0) found.insert(place.buffer.index);
+  };
+  for (const auto& step : block) {
+    if (const auto* loop = std::get_if<Loop>(&step.v)) collect(loop->body, found);
+    if (const auto* branch = std::get_if<If>(&step.v)) collect(branch->then, found);
+    if (const auto* transfer = std::get_if<Transfer>(&step.v)) {
+      add(transfer->far);
+      add(transfer->near);
+    }
+    if (const auto* kernel = std::get_if<Kernel>(&step.v))
+      for (const auto* places : {&kernel->inputs, &kernel->outputs, &kernel->scratch})
+        std::ranges::for_each(*places, add);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> wrapped(int indent, const std::string& head, const std::vector<std::string>& arguments,
+                                 const std::string& tail) {
+  std::string margin(static_cast<size_t>(indent) * 2, ' ');
+  std::vector<std::string> lines = {margin + head};
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    bool last = i + 1 == arguments.size();
+    auto text = arguments[i] + (last ? tail : ",");
+    bool opens = i == 0 && (head.ends_with('(') || head.ends_with('{'));
+    auto& line = lines.back();
+    if (line.size() + text.size() + (opens ? 0 : 1) <= widest)
+      line += (opens ? "" : " ") + text;
+    else
+      lines.push_back(margin + "    " + text);
+  }
+  if (arguments.empty()) lines.back() += tail;
+  return lines;
+}
+
+std::vector<std::string> statements(const Section& section, const SectionContext& context) {
+  return Printer(section, context).lines;
+}
+
+std::vector<schedule::BufferId> buffers_of(const Section& section) {
+  std::set<int32_t> found;
+  collect(section.body, found);
+  std::vector<schedule::BufferId> buffers;
+  for (int32_t index : found) buffers.push_back({index});
+  return buffers;
+}
+
+}  // namespace tessera::emit
