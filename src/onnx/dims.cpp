@@ -60,15 +60,24 @@ Result<void> check_fixed_batch(std::span<const DeclaredShape> inputs, const DimO
                         first->tensor));
 }
 
-Result<void> bind_batch(const DeclaredShape& input, const DimOptions& options, BoundDims& bound) {
-  if (input.axes.empty() || input.axes[0].size) return {};
-  auto name = key(input, 0);
-  auto said = options.dims.find(name);
-  if (said != options.dims.end() && options.batch && said->second != *options.batch)
-    return input_error("--dim {}={} and --batch {} contradict each other: '{}' is the first axis of input '{}'", name,
-                       said->second, *options.batch, name, input.tensor);
-  bound.emplace(name, options.batch.value_or(1));
-  return {};
+// First axes that have no size yet are the batch. A name that the user gave a size keeps it, but if that leaves no axis
+// for --batch, the two contradict each other.
+Result<void> bind_batch(std::span<const DeclaredShape> inputs, const DimOptions& options, BoundDims& bound) {
+  const DeclaredShape* other = nullptr;
+  bool taken = false;
+  for (auto& input : inputs) {
+    if (input.axes.empty() || input.axes[0].size) continue;
+    auto size = options.batch.value_or(1);
+    if (bound.emplace(key(input, 0), size).first->second == size)
+      taken = true;
+    else
+      other = &input;
+  }
+  if (!options.batch || taken || !other) return {};
+  auto name = key(*other, 0);
+  return input_error("--dim {}={} and --batch {} contradict each other: '{}' is the first axis of input '{}'", name,
+                     bound.at(name), *options.batch, name, other->tensor)
+      .hint("leave one of them out");
 }
 
 }  // namespace
@@ -78,7 +87,7 @@ Result<BoundDims> bind_dims(std::span<const DeclaredShape> inputs, std::span<con
   CHECK_OK(check_options(inputs, elsewhere, options));
   CHECK_OK(check_fixed_batch(inputs, options));
   BoundDims bound = options.dims;
-  for (auto& input : inputs) CHECK_OK(bind_batch(input, options, bound));
+  CHECK_OK(bind_batch(inputs, options, bound));
   for (auto& input : inputs)
     for (size_t a = 0; a < input.axes.size(); ++a) {
       if (input.axes[a].size || bound.contains(key(input, a))) continue;

@@ -25,22 +25,43 @@ struct Selection {
   std::vector<const Node*> nodes;
   std::vector<TensorId> inputs, outputs, inner;  // inner: made and read here, only their types are written
   std::vector<TensorId> constants, initializers;
+  std::map<TensorId, TensorId> shared;  // tensors that this file knows under another's name
+
+  TensorId outer(TensorId id) const {
+    auto at = shared.find(id);
+    return at == shared.end() ? id : at->second;
+  }
 };
 
 bool is_accumulator(const Node& node) {
   return node.op.type == "InPlaceAccumulatorV2";
 }
 
+// The two files share buffers by name: what an accumulator of the training network makes is its buffer, so the
+// optimizer's file calls it that.
+std::map<TensorId, TensorId> shared_buffers(const Graph& graph, Phase phase) {
+  std::map<TensorId, TensorId> shared;
+  for (auto& node : graph.nodes())
+    if (phase == Phase::Optimizer && node.phase != phase && is_accumulator(node))
+      for (auto id : node.outputs)
+        if (id && graph.at(id).type == graph.at(node.inputs.at(0)).type) shared.emplace(id, node.inputs[0]);
+  return shared;
+}
+
 class Selector {
  public:
   Selector(const Graph& graph, Phase phase, Weights weights)
-      : graph_(graph), phase_(phase), weights_(weights), uses_(graph) {}
+      : graph_(graph), phase_(phase), weights_(weights), uses_(graph) {
+    out_.shared = shared_buffers(graph, phase);
+    for (auto& node : graph.nodes())
+      if (is_accumulator(node) && !node.inputs.empty()) buffers_.insert(node.inputs[0]);
+  }
 
   Selection run() {
     for (auto& node : graph_.nodes())
       if (node.phase == phase_) {
         out_.nodes.push_back(&node);
-        for (auto id : node.inputs) read(id);
+        for (auto id : node.inputs) read(out_.outer(id));
         if (is_accumulator(node) && node.inputs.size() > 2) resets_.insert(node.inputs[2]);
       }
     for (auto id : graph_.outputs)
@@ -50,8 +71,7 @@ class Selector {
     for (auto id : reads_) {
       auto& t = graph_.at(id);
       if (t.role == Role::Constant) out_.constants.push_back(id);
-      bool written = t.role == Role::Parameter || t.role == Role::State;
-      if (written && !t.value.empty() && weights_ != Weights::Inputs) out_.initializers.push_back(id);
+      if (is_kept(t) && has_value(id) && weights_ != Weights::Inputs) out_.initializers.push_back(id);
     }
     return std::move(out_);
   }
@@ -62,6 +82,9 @@ class Selector {
     if (producer == NodeId{}) return std::nullopt;
     return graph_.at(producer).phase;
   }
+  static bool is_kept(const Tensor& t) { return t.role == Role::Parameter || t.role == Role::State; }
+  // An accumulator starts with a reset, so what it held before says nothing.
+  bool has_value(TensorId id) const { return !graph_.at(id).value.empty() && !buffers_.contains(id); }
   void read(TensorId id) {
     if (id && seen_.insert(id).second) reads_.push_back(id);
   }
@@ -73,8 +96,7 @@ class Selector {
       if (!resets_.contains(id) && (phase_ == Phase::Training || seen_.contains(id))) out_.inputs.push_back(id);
     auto outside = [&](TensorId id) {
       auto& t = graph_.at(id);
-      bool has_value_here = !t.value.empty() && weights_ == Weights::Initializers;
-      if (t.role == Role::Parameter || t.role == Role::State) return !has_value_here;
+      if (is_kept(t)) return !has_value(id) || weights_ != Weights::Initializers;
       return t.role == Role::Activation && made_in(id) != phase_;
     };
     bool grouped = phase_ == Phase::Training;
@@ -114,7 +136,7 @@ class Selector {
   Weights weights_;
   Uses uses_;
   Selection out_;
-  std::set<TensorId> seen_, resets_;
+  std::set<TensorId> seen_, resets_, buffers_;
   std::vector<TensorId> reads_;  // in the order of first use
 };
 
@@ -149,10 +171,11 @@ class Names {
   std::set<std::string> taken_;
 };
 
-Result<void> add_node(GraphProto& out, const Graph& graph, const Node& node, int opset, Names& names) {
+Result<void> add_node(GraphProto& out, const Graph& graph, const Selection& selection, const Node& node, int opset,
+                      Names& names) {
   TRY(auto form, upgrade(graph, node, opset));
   std::vector<std::string> inputs, outputs;
-  for (auto id : node.inputs) inputs.push_back(id ? graph.at(id).name : "");
+  for (auto id : node.inputs) inputs.push_back(id ? graph.at(selection.outer(id)).name : "");
   for (auto id : node.outputs) outputs.push_back(id ? graph.at(id).name : "");
   for (auto& added : form.added) {
     if (inputs.size() <= added.index) inputs.resize(added.index + 1);
@@ -206,7 +229,7 @@ Result<std::vector<std::byte>> to_onnx(const Graph& graph, Phase phase, const Ex
   }
   for (auto id : selection.constants) add_constant(out, graph.at(id).name, graph.at(id).value);
   Names names(graph);
-  for (auto* node : selection.nodes) CHECK_OK(add_node(out, graph, *node, opset, names));
+  for (auto* node : selection.nodes) CHECK_OK(add_node(out, graph, selection, *node, opset, names));
   if (model.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max()))
     return input_error("the model has {} bytes; an ONNX file holds at most 2 GB", model.ByteSizeLong())
         .hint("export the weights as inputs");
