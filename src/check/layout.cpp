@@ -23,6 +23,8 @@ Result<void> judge_sizes(const Subject& s) {
   auto& plan = s.plan;
   if (plan.storage_of.size() != s.graph.tensors().size())
     return s.refuse("plan", "{} tensors, {} entries in storage_of", s.graph.tensors().size(), plan.storage_of.size());
+  if (plan.nodes.size() != s.graph.nodes().size())
+    return s.refuse("plan", "{} nodes, {} planned", s.graph.nodes().size(), plan.nodes.size());
   if (plan.cores < 1 || plan.cores > s.target.workers)
     return s.refuse("plan", "{} cores of {} workers", plan.cores, s.target.workers);
   for (size_t t = 0; t < plan.storage_of.size(); ++t) {

@@ -43,6 +43,7 @@ class Machine {
     schedule::Transfer::Direction direction{};
     TensorId tensor;
     Stretch far, near;
+    int64_t skip = 0;  // bytes of the named region before the first that it moves
     const schedule::Buffer *far_buffer = nullptr, *near_buffer = nullptr;
 
     const Stretch& reads() const { return direction == schedule::Transfer::Direction::In ? far : near; }
@@ -82,7 +83,7 @@ class Machine {
   Result<Flight> judge_command(const schedule::Transfer& t);
   Result<void> judge_engine(const schedule::Transfer& t, const Flight& f);
   Result<void> judge_traffic(const Flight& f);
-  Result<void> judge_region(const schedule::Transfer& t, const Flight& f);
+  Result<void> judge_region(const schedule::Transfer& t, Flight& f);
   bool source_holds(const Flight& f, const Shape& view, const ops::Box& box, std::string* problem);
   bool arrive(const Flight& f, const Shape& view, const ops::Box& box, std::string* problem);
 

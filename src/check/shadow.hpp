@@ -63,9 +63,10 @@ struct Stretch {
 };
 bool overlap(const Stretch& a, const Stretch& b);
 
-// Calls f(offset, count) for every run of consecutive elements of a box, in row-major order, until f returns false.
+// Calls f(offset, count) for the runs of consecutive elements of a box, in row-major order, beginning with the element
+// `skip` of the box, until f returns false.
 template <class F>
-void for_each_run(const Shape& view, const ops::Box& box, F f) {
+void for_each_run(const Shape& view, const ops::Box& box, F f, int64_t skip = 0) {
   auto rank = view.size();
   int64_t run = 1, stride = 1, base = 0;
   size_t outer = rank;  // axes [outer, rank) are one run
@@ -82,8 +83,15 @@ void for_each_run(const Shape& view, const ops::Box& box, F f) {
     }
     stride *= view[a];
   }
+  int64_t rest = skip / run;
+  skip %= run;
+  for (size_t a = outer; a-- > 0; rest /= box.len[a]) {
+    index[a] = rest % box.len[a];
+    base += index[a] * strides[a];
+  }
   while (true) {
-    if (!f(base, run)) return;
+    if (!f(base + skip, run - skip)) return;
+    skip = 0;
     size_t a = outer;
     while (a-- > 0) {
       base += strides[a];

@@ -88,9 +88,18 @@ Result<void> Machine::judge_traffic(const Flight& f) {
   return {};
 }
 
-// The bytes that the command moves are those of the region that it names, in order. The region is a box of the
-// tensor's elements under the shape in which some node sees them.
-Result<void> Machine::judge_region(const Transfer& t, const Flight& f) {
+namespace {
+
+int64_t slot_start(const Stretch& near, const Buffer& buffer) {
+  return near.at - (near.at - buffer.offset.count) % buffer.slot_size.count;
+}
+
+}  // namespace
+
+// The bytes that the command moves are those of the region that it names, in order; of a region that takes several
+// commands, those that belong at its place in the slot. The region is a box of the tensor's elements under the shape in
+// which some node sees them.
+Result<void> Machine::judge_region(const Transfer& t, Flight& f) {
   auto content = s_.facts.content[static_cast<size_t>(t.tensor.index)];
   auto& name = s_.name(t.tensor.index);
   auto box = box_of(t.region);
@@ -100,8 +109,11 @@ Result<void> Machine::judge_region(const Transfer& t, const Flight& f) {
   for (auto& view : s_.facts.views[static_cast<size_t>(content)]) {
     if (!inside(box, view)) continue;
     possible = true;
-    if (volume(box) * size != f.near.line)
-      return refuse("region", "transfer of '{}' names {} bytes and moves {}", name, volume(box) * size, f.near.line);
+    auto named = volume(box) * size, first = f.near.at - slot_start(f.near, *f.near_buffer);
+    if (f.near.line % size != 0 || first % size != 0 || named < f.near.line ||
+        (named > f.near.line && first + f.near.line > named))
+      return refuse("region", "transfer of '{}' names {} bytes and moves {}", name, named, f.near.line);
+    f.skip = named > f.near.line ? first : 0;
     if (!source_holds(f, view, box, &problem)) continue;
     if (!arrive(f, view, box, &problem)) return refuse("write-back", "transfer of '{}': {}", name, problem);
     return {};
@@ -114,11 +126,11 @@ namespace {
 
 // Calls f(far address, near address, byte of the tensor, bytes) for the longest pieces that are one run everywhere.
 template <class F>
-void for_each_piece(const Stretch& far, const Stretch& near, int64_t size, const Shape& view, const ops::Box& box,
-                    F f) {
+void for_each_piece(const Stretch& far, const Stretch& near, int64_t skip, int64_t size, const Shape& view,
+                    const ops::Box& box, F f) {
   int64_t moved = 0;
-  for_each_run(view, box, [&](int64_t first, int64_t n) {
-    auto offset = first * size, left = n * size;
+  auto run = [&](int64_t first, int64_t n) {
+    auto offset = first * size, left = std::min(n * size, near.line - moved);
     while (left > 0) {
       auto within = moved % far.line, bytes = std::min(left, far.line - within);
       if (!f(far.at + moved / far.line * far.stride + within, near.at + moved, offset, bytes)) return false;
@@ -126,8 +138,9 @@ void for_each_piece(const Stretch& far, const Stretch& near, int64_t size, const
       offset += bytes;
       left -= bytes;
     }
-    return true;
-  });
+    return moved < near.line;
+  };
+  for_each_run(view, box, run, skip / size);
 }
 
 }  // namespace
@@ -138,7 +151,7 @@ bool Machine::source_holds(const Flight& f, const Shape& view, const ops::Box& b
   auto level = f.reads().level;
   auto& memory = shadow(level);
   bool in = f.direction == Transfer::Direction::In, good = true;
-  for_each_piece(f.far, f.near, size_of(s_.graph.at(f.tensor).type.dtype), view, box,
+  for_each_piece(f.far, f.near, f.skip, size_of(s_.graph.at(f.tensor).type.dtype), view, box,
                  [&](int64_t far, int64_t near, int64_t offset, int64_t bytes) {
                    Granules g;
                    if (!granules(in ? far : near, offset, bytes, bytes_of(content), g)) return good = false;
@@ -165,7 +178,7 @@ bool Machine::arrive(const Flight& f, const Shape& view, const ops::Box& box, st
     *problem = fmt::format("it goes to '{}', where it does not live", home->name);
     return false;
   }
-  for_each_piece(f.far, f.near, size_of(s_.graph.at(f.tensor).type.dtype), view, box,
+  for_each_piece(f.far, f.near, f.skip, size_of(s_.graph.at(f.tensor).type.dtype), view, box,
                  [&](int64_t far, int64_t near, int64_t offset, int64_t bytes) {
                    auto at = in ? near : far;
                    Granules g;
