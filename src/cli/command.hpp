@@ -17,6 +17,13 @@ namespace tessera::cli {
 // The work of the chosen subcommand; its value is the exit code, its error is printed by main and decides the code.
 using Chosen = std::function<Result<int>()>;
 
+void add_train(CLI::App& app, Chosen& chosen);
+void add_infer(CLI::App& app, Chosen& chosen);
+void add_compile(CLI::App& app, Chosen& chosen);
+void add_check(CLI::App& app, Chosen& chosen);
+void add_zoo(CLI::App& app, Chosen& chosen);
+void add_ops(CLI::App& app, Chosen& chosen);
+void add_targets(CLI::App& app, Chosen& chosen);
 void add_alloc(CLI::App& app, Chosen& chosen);
 void add_sim(CLI::App& app, Chosen& chosen);
 

@@ -107,6 +107,13 @@ void add_training(CLI::App& command, TrainingFlags& flags) {
       ->type_name("WHAT");
 }
 
+Result<void> contradictions(const ModelFlags& model, const TrainingFlags& training) {
+  if (model.optimizer_graph && training.optimizer)
+    return input_error("--optimizer {} contradicts --optimizer-graph {}", *training.optimizer, *model.optimizer_graph)
+        .hint("the graph says how the weights are updated; leave --optimizer out");
+  return {};
+}
+
 Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFlags& training, run::Mode mode) {
   run::CompileOptions options{.mode = mode, .target = device.target};
   using plan::Buffering;

@@ -34,6 +34,9 @@ struct TrainingFlags {
 };
 void add_training(CLI::App& command, TrainingFlags& flags);
 
+// Options that cannot both be meant.
+Result<void> contradictions(const ModelFlags& model, const TrainingFlags& training);
+
 Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFlags& training, run::Mode mode);
 
 struct EngineFlags {
@@ -47,7 +50,6 @@ Result<void> resolve(const EngineFlags& flags, bool compared, std::string_view c
 
 struct OutputFlags {
   Text directory;
-  bool force = false;
   bool json = false;
 };
 

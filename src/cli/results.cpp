@@ -1,0 +1,20 @@
+#include "cli/results.hpp"
+
+#include <iostream>
+
+namespace tessera::cli {
+
+CLI::Option* add_output(CLI::App& command, OutputFlags& flags, const std::string& directory_help) {
+  command.add_flag("--json", flags.json, "one JSON object on standard output, and nothing else there");
+  return command.add_option("-o,--output", flags.directory, directory_help)->type_name("DIR");
+}
+
+int print(const report::RunReport& report, bool json) {
+  for (auto& note : report.notes) std::cerr << "note: " << note << "\n";
+  std::cout << (json ? report::to_json(report) + "\n" : report::to_text(report)) << std::flush;
+  if (!report.mismatch) return 0;
+  std::cerr << "error: " << *report.mismatch << "\n";
+  return static_cast<int>(ErrorKind::Mismatch);
+}
+
+}  // namespace tessera::cli

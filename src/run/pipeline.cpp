@@ -1,0 +1,144 @@
+#include "run/pipeline.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <filesystem>
+
+#include "base/file.hpp"
+#include "emit/manifest.hpp"
+#include "run/digest.hpp"
+#include "run/model.hpp"
+#include "schedule/build.hpp"
+#include "train/build.hpp"
+
+namespace tessera::run {
+namespace {
+
+constexpr auto kChecksums = "checksums.txt";
+
+class Stopwatch {
+ public:
+  double seconds() const { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count(); }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+Result<train::Program> make_program(Model model, const CompileOptions& options) {
+  const auto kind = train::kind_of(model.graph);
+  auto train_options = options.train;
+  if (kind == train::GraphKind::Inference && !train_options.loss) train_options.loss = model.usual_loss;
+  const bool trains = options.mode == Mode::Train ||
+                      (options.mode == Mode::Auto && (kind != train::GraphKind::Inference || train_options.loss));
+  if (trains) return train::training_program(std::move(model.graph), std::move(model.optimizer_graph), train_options);
+  if (kind != train::GraphKind::Inference)
+    return input_error("'{}' is a training graph: there is no inference in it to run", model.graph.name)
+        .hint("give the inference graph, or use `tessera train`");
+  return train::inference_program(std::move(model.graph));
+}
+
+// Nothing at all to compute on is refused here, where the name of the input is still known.
+Result<void> refuse_empty(const Graph& graph) {
+  for (auto id : graph.inputs)
+    if (graph.at(id).type.elements() == 0)
+      return input_error("input '{}' is {}: it has no elements", graph.at(id).name, to_string(graph.at(id).type))
+          .hint("every dimension must be at least 1; --dim and --batch set the named ones");
+  return {};
+}
+
+Result<int> choose_cores(const std::optional<int64_t>& wanted, const target::Target& target) {
+  if (!wanted) return target.workers;
+  if (*wanted > target.workers)
+    return input_error("--cores {}: {} has {} cores that can work", *wanted, target.name, target.workers);
+  return static_cast<int>(*wanted);
+}
+
+std::vector<Bytes> budgets(const plan::Options& options, const target::Target& target) {
+  std::vector<Bytes> budget;
+  for (auto& memory : target.memories) budget.push_back(memory.size);
+  if (options.l1 && !budget.empty()) budget[0] = *options.l1;
+  if (options.l2 && budget.size() > 1) budget[1] = *options.l2;
+  return budget;
+}
+
+// A budget beyond the chip's memory would be a promise that the chip cannot keep.
+Result<void> refuse_beyond(const std::optional<Bytes>& budget, size_t level, std::string_view option,
+                           const target::Target& target) {
+  if (!budget || level >= target.memories.size() || *budget <= target.memories[level].size) return {};
+  return input_error("{} {} is more than {} has: its {} is {}", option, format_bytes(*budget), target.name,
+                     target.memories[level].level, format_bytes(target.memories[level].size));
+}
+
+// Every file of the list is there with the bytes that were written; images have no other witness.
+Result<void> compare_checksums(const std::string& directory) {
+  const std::filesystem::path root(directory);
+  TRY(auto list, read_file(root / kChecksums));
+  std::string_view text(reinterpret_cast<const char*>(list.data()), list.size());
+  constexpr size_t kDigest = 16, kGap = 2;
+  while (!text.empty()) {
+    auto line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(text.size(), line.size() + 1));
+    if (line.size() <= kDigest + kGap) return mismatch("{}: {} is damaged", directory, kChecksums);
+    const std::string path(line.substr(kDigest + kGap));
+    auto bytes = read_file(root / path);
+    if (!bytes) return mismatch("{}: {} is missing or cannot be read", directory, path).hint("compile the model again");
+    if (Digest().add(*bytes).hex() != line.substr(0, kDigest))
+      return mismatch("{}: {} has changed since it was written", directory, path).hint("compile the model again");
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& options) {
+  Stopwatch watch;
+  Compiled compiled{.model = source.model};
+  TRY(compiled.target, target::load_target(options.target, target::default_target_directory()));
+  CHECK_OK(refuse_beyond(options.plan.l1, 0, "--l1", compiled.target));
+  CHECK_OK(refuse_beyond(options.plan.l2, 1, "--l2", compiled.target));
+  auto plan_options = options.plan;
+  TRY(plan_options.cores, choose_cores(options.cores, compiled.target));
+  TRY(auto model, load_model(source));
+  compiled.notes = model.notes;
+  CHECK_OK(refuse_empty(model.graph));
+  auto program = make_program(std::move(model), options);
+  if (!program) return std::move(program).error().within(source.model);
+  compiled.program = *std::move(program);
+  auto plan = plan::make_plan(compiled.program, compiled.target, plan_options);
+  if (!plan) return std::move(plan).error().within(source.model);
+  compiled.plan = *std::move(plan);
+  TRY(compiled.schedule, schedule::build(compiled.program.graph, compiled.plan, compiled.target));
+  compiled.budget = budgets(options.plan, compiled.target);
+  CHECK_OK(check::check(compiled.program.graph, compiled.plan, compiled.schedule, compiled.target,
+                        {.budget = compiled.budget}));
+  compiled.seconds = watch.seconds();
+  return compiled;
+}
+
+Result<emit::Project> make_project(Compiled& compiled, const emit::HarnessOptions& harness) {
+  Stopwatch watch;
+  TRY(auto project, emit::emit(compiled.program, compiled.plan, compiled.schedule, compiled.target, harness));
+  std::string sums;
+  for (auto& file : project.files) sums += fmt::format("{}  {}\n", Digest().add(file.bytes).hex(), file.path);
+  project.files.push_back({kChecksums, std::move(sums)});
+  std::ranges::sort(project.files, {}, &emit::File::path);
+  compiled.seconds += watch.seconds();
+  return project;
+}
+
+Result<check::Verdict> check_directory(const std::string& directory) {
+  TRY(auto manifest, emit::read_manifest(directory));
+  CHECK_OK(compare_checksums(directory));
+  TRY(auto target, target::load_target(manifest.target, target::default_target_directory()));
+  CHECK_OK(verify(manifest.program.graph));
+  auto verdict =
+      check::check(manifest.program.graph, manifest.plan, manifest.schedule, target, {.refusal = ErrorKind::Mismatch});
+  if (!verdict) return std::move(verdict).error().within(directory);
+  TRY(auto project, emit::emit(manifest.program, manifest.plan, manifest.schedule, target, manifest.options));
+  TRY(auto differing, emit::differing_files(project, directory));
+  if (differing.empty()) return verdict;
+  return mismatch("{}: {} is not what the schedule says", directory, differing[0])
+      .hint("compile the model again; edits of generated files do not last");
+}
+
+}  // namespace tessera::run
