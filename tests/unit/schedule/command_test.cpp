@@ -1,0 +1,119 @@
+#include "schedule/command.hpp"
+
+#include <gtest/gtest.h>
+
+#include <map>
+#include <random>
+
+namespace tessera::schedule {
+namespace {
+
+target::DmaEngine engine(int rank, int64_t max_bytes) {
+  target::DmaEngine e;
+  e.max_rank = rank;
+  e.max_bytes = Bytes(max_bytes);
+  return e;
+}
+
+struct Region {
+  ops::OperandMap map;
+  ops::Box box;
+};
+
+Region random_region(std::mt19937& random) {
+  auto pick = [&](int64_t n) { return static_cast<int64_t>(random() % static_cast<unsigned>(n)); };
+  Region r;
+  auto rank = 1 + pick(4);
+  for (int64_t a = 0; a < rank; ++a) {
+    auto extent = 1 + pick(a + 1 == rank && pick(6) == 0 ? 40000 : 7);
+    r.map.view.push_back(extent);
+    r.map.axes.push_back(ops::AxisMap::whole(extent));
+    auto len = pick(2) ? extent : 1 + pick(extent);
+    r.box.len.push_back(len);
+    r.box.lo.push_back(pick(extent - len + 1));
+  }
+  return r;
+}
+
+// Walks the commands as an engine would and notes, for every far byte, where it lands.
+std::map<int64_t, int64_t> landed(const Command& c, int64_t max_bytes, std::vector<int64_t> index = {}) {
+  std::map<int64_t, int64_t> where;
+  if (index.size() < c.loops.size()) {
+    auto n = c.loops[index.size()].count.constant().value();
+    EXPECT_LE(n, c.loops[index.size()].most);
+    for (int64_t i = 0; i < n; ++i) {
+      auto deeper = index;
+      deeper.push_back(i);
+      where.merge(landed(c, max_bytes, deeper));
+    }
+    return where;
+  }
+  int64_t far = c.far_byte.constant().value(), near = 0, line = c.line.constant().value(),
+          lines = c.lines.constant().value();
+  for (size_t l = 0; l < index.size(); ++l) {
+    far += index[l] * c.loops[l].far_step.constant().value();
+    near += index[l] * c.loops[l].near_step.constant().value();
+  }
+  if (c.chunked >= 0) {
+    auto done = index[static_cast<size_t>(c.chunked)] * c.chunk;
+    (c.chunks_lines ? lines : line) = std::min(c.chunk, (c.chunks_lines ? lines : line) - done);
+  }
+  EXPECT_GT(line, 0);
+  EXPECT_GT(lines, 0);
+  EXPECT_LE(line * lines, max_bytes);
+  for (int64_t l = 0; l < lines; ++l)
+    for (int64_t b = 0; b < line; ++b) where[far + l * c.far_stride.constant().value() + b] = near + l * line + b;
+  return where;
+}
+
+// The reference: element by element, dense in the near memory.
+std::map<int64_t, int64_t> expected(const Region& r, int64_t size) {
+  std::map<int64_t, int64_t> where;
+  auto total = count(r.box.len);
+  for (int64_t e = 0; e < total; ++e) {
+    int64_t rest = e, far = 0, stride = 1;
+    for (size_t a = r.map.view.size(); a-- > 0;) {
+      far += (r.box.lo[a] + rest % r.box.len[a]) * stride;
+      rest /= r.box.len[a];
+      stride *= r.map.view[a];
+    }
+    for (int64_t b = 0; b < size; ++b) where[far * size + b] = e * size + b;
+  }
+  return where;
+}
+
+TEST(Command, EveryByteOfARegionLandsWhereItBelongs) {
+  std::mt19937 random(7);
+  for (int round = 0; round < 400; ++round) {
+    auto r = random_region(random);
+    auto rank = 1 + static_cast<int>(random() % 2);
+    ops::SymbolicBox box;
+    for (size_t a = 0; a < r.box.lo.size(); ++a) {
+      box.lo.push_back(r.box.lo[a]);
+      box.len.push_back(r.box.len[a]);
+    }
+    auto c = command_for(r.map, box, r.box.len, 4, engine(rank, 131064));
+    ASSERT_EQ(landed(c, 131064), expected(r, 4)) << "round " << round << " view " << to_string(r.map.view) << " lo "
+                                                 << to_string(r.box.lo) << " len " << to_string(r.box.len);
+  }
+}
+
+TEST(Command, LinesOfAMatrixAreOneCommand) {
+  ops::OperandMap map{true, {128, 784}, {ops::AxisMap::whole(128), ops::AxisMap::whole(784)}};
+  auto c = command_for(map, {{64, 0}, {64, 392}}, {64, 392}, 4, engine(2, 131064));
+  EXPECT_TRUE(c.loops.empty());
+  EXPECT_EQ(c.line.constant(), 1568);
+  EXPECT_EQ(c.lines.constant(), 64);
+  EXPECT_EQ(c.far_stride.constant(), 3136);
+  EXPECT_EQ(c.far_byte.constant(), 64 * 3136);
+}
+
+TEST(Command, WholeRowsMergeIntoOneLine) {
+  ops::OperandMap map{true, {8, 16}, {ops::AxisMap::whole(8), ops::AxisMap::whole(16)}};
+  auto c = command_for(map, {{2, 0}, {4, 16}}, {4, 16}, 4, engine(2, 131064));
+  EXPECT_EQ(c.line.constant(), 256);
+  EXPECT_EQ(c.lines.constant(), 1);
+}
+
+}  // namespace
+}  // namespace tessera::schedule
