@@ -45,13 +45,13 @@ Result<AttributeValue> value_of(const AttributeProto& a, const std::filesystem::
     }
     case AttributeProto::GRAPH:
     case AttributeProto::GRAPHS:
-      return input_error("holds a graph; control flow is not supported")
+      return input_error("a subgraph; control flow is not supported")
           .hint("export the model with constant conditions and unrolled loops");
     case AttributeProto::SPARSE_TENSOR:
     case AttributeProto::SPARSE_TENSORS:
-      return input_error("holds a sparse tensor, which is not supported").hint("store it as a dense tensor");
+      return input_error("a sparse tensor, which is not supported").hint("store it as a dense tensor");
     default:
-      return input_error("is of a kind that is not supported");
+      return input_error("this kind of attribute is not supported");
   }
 }
 

@@ -51,12 +51,12 @@ Result<TensorData> checked_cast(const TensorData& data, DType to) {
   if (data.type().dtype == DType::F32) {
     auto values = data.as<float>();
     auto nan = std::ranges::find_if(values, [](float v) { return std::isnan(v); });
-    if (nan != values.end()) return input_error("is NaN at {}", position(data.shape(), nan - values.begin()));
+    if (nan != values.end()) return input_error("NaN at {}", position(data.shape(), nan - values.begin()));
   }
   if (data.type().dtype == to) return data;
   for (int64_t i = 0; i < data.type().elements(); ++i)
     if (!holds(to, data.at(i)))
-      return input_error("has {} at {}, which {} cannot hold", data.at(i), position(data.shape(), i), name_of(to))
+      return input_error("{} at {} does not fit {}", data.at(i), position(data.shape(), i), name_of(to))
           .hint(fmt::format("the input takes {}; store whole numbers in its range", name_of(to)));
   return cast(data, to);
 }

@@ -34,7 +34,7 @@ struct Selection {
 };
 
 bool is_accumulator(const Node& node) {
-  return node.op.type == "InPlaceAccumulatorV2";
+  return node.op.type == "InPlaceAccumulatorV2" && !node.inputs.empty();
 }
 
 // The two files share buffers by name: what an accumulator of the training network makes is its buffer, so the
@@ -42,9 +42,9 @@ bool is_accumulator(const Node& node) {
 std::map<TensorId, TensorId> shared_buffers(const Graph& graph, Phase phase) {
   std::map<TensorId, TensorId> shared;
   for (auto& node : graph.nodes())
-    if (phase == Phase::Optimizer && node.phase != phase && is_accumulator(node))
+    if (phase == Phase::Optimizer && node.phase != phase && is_accumulator(node) && node.inputs[0])
       for (auto id : node.outputs)
-        if (id && graph.at(id).type == graph.at(node.inputs.at(0)).type) shared.emplace(id, node.inputs[0]);
+        if (id && graph.at(id).type == graph.at(node.inputs[0]).type) shared.emplace(id, node.inputs[0]);
   return shared;
 }
 
@@ -54,7 +54,7 @@ class Selector {
       : graph_(graph), phase_(phase), weights_(weights), uses_(graph) {
     out_.shared = shared_buffers(graph, phase);
     for (auto& node : graph.nodes())
-      if (is_accumulator(node) && !node.inputs.empty()) buffers_.insert(node.inputs[0]);
+      if (is_accumulator(node)) buffers_.insert(node.inputs[0]);
   }
 
   Selection run() {

@@ -76,7 +76,9 @@ bool is_softmax(const Node& node) {
 // Before set 13 it ran over all axes from `axis` on, by default 1; since then over `axis` alone, by default the last.
 Result<Upgraded> upgrade_softmax(const Graph& graph, const Node& node) {
   Upgraded made{node.attributes, {}};
-  auto rank = static_cast<int64_t>(graph.at(node.inputs.at(0)).type.shape.size());
+  if (node.inputs.empty() || !node.inputs[0])
+    return input_error("node '{}' ({}) has no input", node.name, to_string(node.op));
+  auto rank = static_cast<int64_t>(graph.at(node.inputs[0]).type.shape.size());
   auto axis = node.attributes.integer("axis", 1);
   if (axis < 0) axis += rank;
   if (axis != rank - 1)

@@ -35,17 +35,17 @@ DeclaredShape declared_shape(const ValueInfoProto& value) {
 std::string_view kind_of(const ::onnx::TypeProto& type) {
   switch (type.value_case()) {
     case ::onnx::TypeProto::kTensorType:
-      return "tensor";
+      return "a tensor";
     case ::onnx::TypeProto::kSequenceType:
-      return "sequence";
+      return "a sequence";
     case ::onnx::TypeProto::kMapType:
-      return "map";
+      return "a map";
     case ::onnx::TypeProto::kOptionalType:
-      return "optional value";
+      return "an optional value";
     case ::onnx::TypeProto::kSparseTensorType:
-      return "sparse tensor";
+      return "a sparse tensor";
     default:
-      return "value without a type";
+      return "a value without a type";
   }
 }
 
@@ -138,7 +138,7 @@ class Importer {
   Result<void> check_input(const ValueInfoProto& input) {
     if (input.name().empty()) return input_error("an input of the graph has no name");
     if (!input.type().has_tensor_type())
-      return input_error("input '{}' is a {}; only tensors are supported", input.name(), kind_of(input.type()));
+      return input_error("input '{}' is {}; only tensors are supported", input.name(), kind_of(input.type()));
     auto& tensor = input.type().tensor_type();
     auto element = element_of(tensor.elem_type());
     if (!element || (!is_ours(*element) && facts(*element).becomes != DType::F32))
@@ -249,7 +249,7 @@ class Importer {
     auto& declared = at->second->type();
     auto kind = declared.value_case();
     if (kind != ::onnx::TypeProto::kTensorType && kind != ::onnx::TypeProto::VALUE_NOT_SET)
-      return input_error("makes '{}', a {}; only tensors are supported", name, kind_of(declared));
+      return input_error("makes '{}', {}; only tensors are supported", name, kind_of(declared));
     auto element = element_of(declared.tensor_type().elem_type());
     auto shape = resolve(declared_shape(*at->second), out_.dims);
     if (!element || !declared.tensor_type().has_shape() || !shape || checked_count(*shape).value_or(0) == 0)

@@ -34,7 +34,7 @@ class HeaderReader {
       auto key = quoted();
       if (!key || !eat(":")) return broken();
       if (*key == "descr") {
-        if (starts("[")) return input_error("has a structured type, which is not supported");
+        if (starts("[")) return input_error("a structured type is not supported");
         auto value = quoted();
         if (!value) return broken();
         header.descr = *value;
@@ -128,7 +128,7 @@ Result<ElementFormat> format_of(const std::string& descr) {
   auto code = std::string_view(descr).substr(marked ? 1 : 0);
   auto at = std::ranges::find(known, code, &Known::code);
   if (at == known.end())
-    return input_error("has the type '{}', which is not supported", descr)
+    return input_error("the type '{}' is not supported", descr)
         .hint("supported: float16 to float64, int8 to int64, uint8 to uint64, bool");
   return ElementFormat{at->element, descr[0] == '>' ? Endian::Big : Endian::Little};
 }
@@ -165,7 +165,7 @@ Result<TensorData> read_npy(std::span<const std::byte> bytes) {
   if (bytes.size() < 12) return input_error("ends within its header");
   auto byte = [&](size_t i) { return std::to_integer<size_t>(bytes[i]); };
   auto version = byte(6);
-  if (version < 1 || version > 3) return input_error("is of NumPy format {}; 1 to 3 are known", version);
+  if (version < 1 || version > 3) return input_error("NumPy format {} is not known (1 to 3 are)", version);
   size_t start = version == 1 ? 10 : 12;
   size_t length = byte(8) | byte(9) << 8;
   if (version > 1) length |= byte(10) << 16 | byte(11) << 24;

@@ -46,9 +46,9 @@ Result<std::vector<std::byte>> member_bytes(zip_t* archive, zip_uint64_t index) 
   Member member(zip_fopen_index(archive, index, 0));
   if (!member) return input_error("cannot be unpacked ({})", zip_strerror(archive));
   std::vector<std::byte> bytes;
-  constexpr size_t step = size_t{1} << 20;
   for (;;) {
     auto filled = bytes.size();
+    auto step = std::max<size_t>(filled, 4096);
     bytes.resize(filled + step);
     auto got = zip_fread(member.get(), bytes.data() + filled, step);
     if (got < 0) return input_error("cannot be unpacked ({})", zip_file_strerror(member.get()));
