@@ -19,11 +19,10 @@ struct Techniques {
   bool decompose = true;     // parts that never live together are solved one by one
   bool merge_times = true;   // a moment whose live set another moment contains is not looked at
   bool subset_sums = true;   // heights that no stack of buffers can reach are rounded up in bounds
-  bool local_search = true;  // orders of placement are improved before and between exact searches
-  bool relaxations = true;   // the few decisive buffers alone prove bounds above the live sum
+  bool local_search = true;  // the best packing so far is varied in search of a better one
   bool symmetry = true;      // of buffers that are the same, one order is tried
-  bool dominance = true;     // placements that leave a hole which a remaining buffer would fill are not tried
-  bool inference = true;     // a moment whose remaining buffers no longer fit ends a branch
+  bool dominance = true;     // only packings in which nothing can slide down are looked for
+  bool inference = true;     // bytes that no remaining buffer can use count as lost at once
   bool learning = true;      // a failed part of the search is remembered and not searched again
   bool portfolio = true;     // several orders of search take turns, with restarts
 };
@@ -33,8 +32,8 @@ struct Options {
   // optimum.
   bool minimize = false;
   // The limit of the search, counted, so that it is the same on every machine; 0 gives the first answer only.
-  // About 2 to 5 million steps pass in a second.
-  int64_t steps = 200'000;
+  // A step places one buffer; 100 000 or more pass in a second.
+  int64_t steps = 20'000;
   // A limit on the clock for interactive use; 0 is none. The answer then depends on the machine.
   double seconds = 0.0;
   Techniques use = {};

@@ -17,7 +17,7 @@ struct Conflict {
   Bytes lower_bound{};       // what these buffers alone need at least
 };
 
-// Empty buffers: no conflict was proven within the limits of `options` (steps are for each subset tried).
+// Empty buffers: no conflict was proven within the limits of `options` (steps for each subset tried, seconds for all).
 Result<Conflict> smallest_conflict(const Problem& problem, Bytes capacity, const Options& options = {});
 
 }  // namespace tessera::allocation

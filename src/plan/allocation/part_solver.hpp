@@ -38,6 +38,7 @@ class PartSolver {
   void first_answers();
   void search_round(int64_t goal, int64_t limit);
   void shuffle_round(int64_t goal, int64_t limit);
+  int64_t lap_length() const;
   int64_t target(int64_t goal) const;
   std::vector<int> next_order();
   bool take(int64_t height, const std::vector<int64_t>& offsets);

@@ -111,6 +111,7 @@ class Search {
   std::vector<char> placed_;
   std::vector<int> crossing_;        // unplaced items that reach from a column into the next
   std::vector<uint64_t> begin_key_;  // of each column: the unplaced items that begin there
+  std::vector<int> witness_;         // of each column: an item that starts at its floor, when last looked at
   std::vector<Change> trail_;
   std::vector<int> raised_, unsettled_;
   std::vector<char> is_raised_, is_unsettled_;

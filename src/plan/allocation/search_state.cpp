@@ -21,6 +21,7 @@ void Search::reset(const std::vector<int>& order) {
   crossing_.assign(columns, 0);
   begin_key_.assign(columns, 0);
   is_raised_.assign(columns, 0);
+  witness_.assign(columns, 0);
   is_unsettled_.assign(columns, 0);
   trail_.clear(), raised_.clear(), unsettled_.clear();
   for (size_t i = 0; i < items; ++i) {
@@ -137,9 +138,12 @@ bool Search::lift_starts(int column) {
 }
 
 bool Search::settle(int column) {
-  if (use_.inference) {
-    int64_t first = capacity_;
-    for (int item : in_column_[column]) first = std::min(first, start_[item]);
+  // As long as one item starts at the floor, the floor stays; mostly the same item as last time.
+  int& witness = witness_[column];
+  if (use_.inference && start_[witness] != floor_[column]) {
+    int64_t first = kNever;
+    for (int item : in_column_[column])
+      if (start_[item] < first) first = start_[item], witness = item;
     if (first > floor_[column]) raise_floor(column, first);
   }
   return floor_[column] + left_[column] - padding_.spare[column] <= capacity_;

@@ -1,0 +1,169 @@
+#include "plan/allocation/picture.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+namespace tessera::allocation {
+namespace {
+
+constexpr double kWidth = 1600, kHeight = 1000, kLeft = 90, kRight = 30, kTop = 60, kBottom = 60;
+
+// The moments at which something changes stand at equal distances: a short, crowded phase is as readable as a long one.
+class Canvas {
+ public:
+  Canvas(const Problem& problem, const Solution& solution) {
+    for (const Buffer& buffer : problem.buffers) {
+      if (buffer.lower == buffer.upper) continue;
+      times_.insert(times_.end(), {buffer.lower, buffer.upper});
+      for (const Gap& gap : buffer.gaps) times_.insert(times_.end(), {gap.lower, gap.upper});
+    }
+    std::sort(times_.begin(), times_.end());
+    times_.erase(std::unique(times_.begin(), times_.end()), times_.end());
+    top_ = std::max(solution.height, problem.capacity.value_or(Bytes(0))).count;
+  }
+
+  double x(int64_t time) const {
+    const double at = static_cast<double>(std::lower_bound(times_.begin(), times_.end(), time) - times_.begin());
+    const double steps = std::max<double>(1, static_cast<double>(times_.size()) - 1);
+    return kLeft + at / steps * (kWidth - kLeft - kRight);
+  }
+  double y(int64_t byte) const {
+    const double part = static_cast<double>(byte) / static_cast<double>(std::max<int64_t>(top_, 1));
+    return kHeight - kBottom - part * (kHeight - kTop - kBottom);
+  }
+  const std::vector<int64_t>& times() const { return times_; }
+  int64_t top() const { return top_; }
+
+ private:
+  std::vector<int64_t> times_;
+  int64_t top_ = 0;
+};
+
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (char c : text) {
+    if (c == '&')
+      result += "&amp;";
+    else if (c == '<')
+      result += "&lt;";
+    else if (c == '>')
+      result += "&gt;";
+    else if (static_cast<unsigned char>(c) >= ' ')
+      result += c;
+  }
+  return result;
+}
+
+// Neighbours in the file get colours far apart; large buffers are stronger.
+std::string colour(size_t index, double share) {
+  const double hue = std::fmod(static_cast<double>(index) * 137.508, 360.0);
+  return fmt::format("hsl({:.0f},{:.0f}%,{:.0f}%)", hue, 45 + 30 * share, 82 - 22 * share);
+}
+
+void draw_block(const Canvas& canvas, int64_t lower, int64_t upper, int64_t from, int64_t to, std::string& out) {
+  const double x = canvas.x(lower), w = canvas.x(upper) - x, y = canvas.y(to), h = canvas.y(from) - y;
+  if (lower < upper && from < to)
+    out += fmt::format("<path d=\"M{:.1f} {:.1f}h{:.1f}v{:.1f}h{:.1f}z\"/>", x, y, w, h, -w);
+}
+
+// The name goes where there is room for it, along the longer side.
+void draw_name(const Canvas& canvas, const Buffer& buffer, int64_t offset, std::string& out) {
+  const double x = canvas.x(buffer.lower), w = canvas.x(buffer.upper) - x;
+  const double y = canvas.y(offset + buffer.size.count), h = canvas.y(offset) - y;
+  const double letters = static_cast<double>(std::max<size_t>(buffer.id.size(), 1)) * 0.62;
+  const double flat = std::min({14.0, h * 0.85, w * 0.95 / letters}),
+               upright = std::min({14.0, w * 0.85, h * 0.95 / letters});
+  const double size = std::max(flat, upright);
+  if (size < 5.5) return;
+  const double cx = x + w / 2, cy = y + h / 2;
+  const std::string turn = upright > flat + 0.5 ? fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", cx, cy) : "";
+  out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\"{}>{}</text>", cx, cy + size * 0.35, size,
+                     turn, escaped(buffer.id));
+}
+
+void draw_buffers(const Canvas& canvas, const Problem& problem, const Solution& solution, std::string& out) {
+  int64_t largest = 1;
+  for (const Buffer& buffer : problem.buffers) largest = std::max(largest, buffer.size.count);
+  std::string names;
+  out += "<g stroke=\"#333\" stroke-width=\"0.5\">\n";
+  for (size_t b = 0; b < problem.buffers.size(); ++b) {
+    const Buffer& buffer = problem.buffers[b];
+    const int64_t offset = solution.offsets[b].count, end = offset + buffer.size.count;
+    const double share = std::sqrt(static_cast<double>(buffer.size.count) / static_cast<double>(largest));
+    out += fmt::format("<g fill=\"{}\"><title>{}: {} bytes at [{}, {}), times [{}, {})</title>", colour(b, share),
+                       escaped(buffer.id), buffer.size.count, offset, end, buffer.lower, buffer.upper);
+    int64_t now = buffer.lower;
+    for (const Gap& gap : buffer.gaps) {
+      draw_block(canvas, now, gap.lower, offset, end, out);
+      draw_block(canvas, gap.lower, gap.upper, offset + gap.window_lower.count, offset + gap.window_upper.count, out);
+      now = gap.upper;
+    }
+    draw_block(canvas, now, buffer.upper, offset, end, out);
+    out += "</g>\n";
+    draw_name(canvas, buffer, offset, names);
+  }
+  out += "</g>\n<g text-anchor=\"middle\" fill=\"#111\" pointer-events=\"none\">" + names + "</g>\n";
+}
+
+// 1, 2, 4, 8, ... bytes: the step that gives about ten marks.
+int64_t byte_step(int64_t top) {
+  int64_t step = 1;
+  while (top / step > 12) step *= 2;
+  return step;
+}
+
+void draw_axes(const Canvas& canvas, std::string& out) {
+  const double right = kWidth - kRight, bottom = kHeight - kBottom;
+  out += "<g stroke=\"#ddd\" stroke-width=\"1\">";
+  const int64_t step = byte_step(canvas.top());
+  for (int64_t byte = 0; byte <= canvas.top(); byte += step)
+    out += fmt::format("<path d=\"M{:.0f} {:.1f}H{:.0f}\"/>", kLeft, canvas.y(byte), right);
+  out += "</g>\n<g fill=\"#444\" font-size=\"12\" text-anchor=\"end\">";
+  for (int64_t byte = 0; byte <= canvas.top(); byte += step)
+    out += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\">{}</text>", kLeft - 6, canvas.y(byte) + 4,
+                       format_bytes(Bytes(byte)));
+  out += "</g>\n<g fill=\"#444\" font-size=\"11\" text-anchor=\"middle\">";
+  const size_t every = std::max<size_t>(1, canvas.times().size() / 16);
+  for (size_t k = 0; k < canvas.times().size(); k += every)
+    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.0f}\">{}</text>", canvas.x(canvas.times()[k]), bottom + 18,
+                       canvas.times()[k]);
+  out += fmt::format("<text x=\"{:.0f}\" y=\"{:.0f}\">time (one step for each birth or death)</text></g>\n",
+                     (kLeft + right) / 2, bottom + 42);
+}
+
+void draw_level(const Canvas& canvas, Bytes level, const char* name, const char* stroke, std::string& out) {
+  out += fmt::format(
+      "<path d=\"M{:.0f} {:.1f}H{:.0f}\" stroke=\"{}\" stroke-width=\"2\" stroke-dasharray=\"8 4\"><title>{} "
+      "{}</title></path>\n",
+      kLeft, canvas.y(level.count), kWidth - kRight, stroke, name, level.count);
+}
+
+std::string heading(const Problem& problem, const Solution& solution) {
+  std::string text = fmt::format("{} buffers, height {} bytes, lower bound {}, ", problem.buffers.size(),
+                                 solution.height.count, solution.lower_bound.count);
+  text += solution.optimal() ? "proven optimal" : fmt::format("gap {:.2f} %", 100 * solution.gap());
+  if (problem.capacity) text += fmt::format(", capacity {}", problem.capacity->count);
+  return text;
+}
+
+}  // namespace
+
+std::string to_svg(const Problem& problem, const Solution& solution) {
+  const Canvas canvas(problem, solution);
+  std::string out = fmt::format(
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
+      "font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
+      kWidth, kHeight);
+  out += fmt::format("<text x=\"{:.0f}\" y=\"34\" font-size=\"20\">{}</text>\n", kLeft, heading(problem, solution));
+  draw_axes(canvas, out);
+  draw_buffers(canvas, problem, solution, out);
+  draw_level(canvas, solution.lower_bound, "lower bound", "#06c", out);
+  if (problem.capacity) draw_level(canvas, *problem.capacity, "capacity", "#c00", out);
+  out += "</svg>\n";
+  return out;
+}
+
+}  // namespace tessera::allocation
