@@ -1,0 +1,151 @@
+#include "run/host.hpp"
+
+#include <unistd.h>
+
+#include <charconv>
+#include <chrono>
+#include <cmath>
+
+#include "base/file.hpp"
+#include "emit/manifest_text.hpp"
+#include "run/digest.hpp"
+#include "run/process.hpp"
+
+namespace tessera::run {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+double since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+// Reads what runtime/host/main.c writes: a line, then records of a header line, a name and bytes.
+class ResultsReader {
+ public:
+  explicit ResultsReader(std::span<const std::byte> bytes)
+      : rest_(reinterpret_cast<const char*>(bytes.data()), bytes.size()) {}
+
+  Result<void> read(RunResult& result) {
+    if (until('\n') != "tessera results 1") return damaged();
+    while (!rest_.empty()) CHECK_OK(record(result));
+    return {};
+  }
+
+ private:
+  static Error damaged() { return internal_error("the program's results are damaged"); }
+
+  std::string_view until(char end) {
+    auto text = rest_.substr(0, rest_.find(end));
+    rest_.remove_prefix(std::min(rest_.size(), text.size() + 1));
+    return text;
+  }
+  Result<std::string_view> take(size_t count) {
+    if (count > rest_.size()) return damaged();
+    auto text = rest_.substr(0, count);
+    rest_.remove_prefix(count);
+    return text;
+  }
+  static Result<int64_t> number(std::string_view text) {
+    int64_t value = 0;
+    auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+    if (error != std::errc() || end != text.data() + text.size() || value < 0) return damaged();
+    return value;
+  }
+  static Result<Shape> shape(std::string_view text) {
+    Shape extents;
+    if (text == "-") return extents;
+    for (size_t at = 0; at <= text.size();) {
+      auto end = std::min(text.find(',', at), text.size());
+      TRY(auto extent, number(text.substr(at, end - at)));
+      extents.push_back(extent);
+      at = end + 1;
+    }
+    return extents;
+  }
+
+  Result<void> record(RunResult& result) {
+    auto kind = until(' ');
+    TRY(auto dtype, emit::read_dtype(until(' ')));
+    TRY(auto extents, shape(until(' ')));
+    TRY(auto bytes, number(until(' ')));
+    TRY(auto name_length, number(until('\n')));
+    TRY(auto name, take(static_cast<size_t>(name_length)));
+    TRY(auto raw, take(static_cast<size_t>(bytes)));
+    TensorType type{dtype, std::move(extents)};
+    if (type.bytes().count != bytes) return damaged();
+    auto data = std::as_bytes(std::span(raw));
+    TensorData values(std::move(type), {data.begin(), data.end()});
+    if (kind == "losses") {
+      auto losses = values.as<float>();
+      result.losses.assign(losses.begin(), losses.end());
+    } else {
+      (kind == "parameter" ? result.parameters : result.outputs).push_back({std::string(name), std::move(values)});
+    }
+    return {};
+  }
+
+  std::string_view rest_;
+};
+
+void add_values(Digest& digest, std::span<const float> values) {
+  for (float value : values) {
+    if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
+    digest.add(std::as_bytes(std::span(&value, 1)));
+  }
+}
+
+void add_arrays(Digest& digest, const std::vector<onnx::NamedArray>& arrays) {
+  for (const auto& [name, value] : arrays) {
+    digest.add(name).add(to_string(value.type()));
+    if (value.type().dtype == DType::F32)
+      add_values(digest, value.as<float>());
+    else
+      digest.add(value.bytes());
+  }
+}
+
+// A file that goes away with its owner.
+struct TemporaryFile {
+  fs::path path;
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path, ignored);
+  }
+};
+
+}  // namespace
+
+std::string digest_of(const RunResult& result) {
+  Digest digest;
+  add_values(digest, result.losses);
+  add_arrays(digest, result.parameters);
+  add_arrays(digest, result.outputs);
+  return digest.hex();
+}
+
+Result<RunResult> run_host(const fs::path& project, const HostOptions& options) {
+  auto start = std::chrono::steady_clock::now();
+  TRY(auto executable, build_host(project, options));
+  RunResult result{.build_seconds = since(start)};
+
+  TemporaryFile results{executable.string() + fmt::format(".{}.results", ::getpid())};
+  start = std::chrono::steady_clock::now();
+  TRY(auto finished,
+      run_process(
+          {executable.string(), "--out", results.path.string(), "--seed", fmt::format("{}", options.seed)},
+          {.environment = {"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1"}}));
+  result.run_seconds = since(start);
+
+  constexpr int mismatch_code = 1;
+  if (finished.signal || (finished.code != 0 && finished.code != mismatch_code) || !fs::exists(results.path))
+    return internal_error("the emitted program failed: {}", describe(finished, 30));
+  result.matched = finished.code == 0;
+  TRY(auto bytes, read_file(results.path));
+  CHECK_OK(ResultsReader(bytes).read(result));
+  result.bits = digest_of(result);
+  return result;
+}
+
+}  // namespace tessera::run
