@@ -11,10 +11,6 @@ using plan::Lifetime;
 using plan::Storage;
 using schedule::Buffer;
 
-bool together(const Lifetime& a, const Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
-}
-
 std::string text(const Lifetime& life) {
   return fmt::format("[{}, {}]", life.first, life.last);
 }
