@@ -1,0 +1,161 @@
+#include "plan/make_plan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "ops/builder.hpp"
+#include "plan/storage.hpp"
+#include "plan/travel.hpp"
+#include "train/build.hpp"
+#include "train/zoo.hpp"
+
+namespace tessera::plan {
+namespace {
+
+train::Program program(std::string_view model, int64_t batch = 2) {
+  return train::training_program(train::zoo_model(model, batch).value(), {}, {.loss = train::Loss::CrossEntropy})
+      .value();
+}
+
+target::Target siracusa() {
+  return target::load_target("siracusa", TESSERA_ROOT "/targets").value();
+}
+
+TEST(Storages, WhatIsUpdatedInPlaceIsOneAliasClass) {
+  auto p = program("mlp:5-4-3");
+  auto found = find_storages(p, 1).value();
+  for (auto& parameter : p.parameters) {
+    auto of = [&](TensorId t) { return found.storage_of[static_cast<size_t>(t.index)]; };
+    EXPECT_EQ(of(parameter.weight), of(parameter.updated));
+    auto& storage = found.storages[static_cast<size_t>(of(parameter.weight).index)];
+    EXPECT_TRUE(storage.persistent);
+    EXPECT_EQ(storage.life, (Lifetime{0, static_cast<int32_t>(p.graph.nodes().size()) - 1}));
+  }
+}
+
+TEST(Storages, OutputsLiveUntilTheHarnessHasReadThem) {
+  auto p = program("mlp:5-4-3");
+  auto found = find_storages(p, 1).value();
+  auto& loss = found.storages[static_cast<size_t>(found.storage_of[static_cast<size_t>(p.loss.index)].index)];
+  int32_t last_training = 0;
+  for (size_t n = 0; n < p.graph.nodes().size(); ++n)
+    if (p.graph.nodes()[n].phase == Phase::Training) last_training = static_cast<int32_t>(n);
+  EXPECT_GE(loss.life.last, last_training);
+}
+
+TEST(Storages, AReaderAfterAnInPlaceUpdateIsRefused) {
+  Graph g;
+  g.name = "late";
+  auto lr = g.add_tensor({"lr", {DType::F32, {}}, Role::Constant, TensorData::scalar(0.1f)});
+  auto w = g.add_tensor({"w", {DType::F32, {4}}, Role::Parameter, TensorData::zeros({DType::F32, {4}})});
+  auto d = g.add_tensor({"d", {DType::F32, {4}}, Role::Input, {}});
+  g.inputs = {d};
+  ops::Builder b(g);
+  b.node({"com.microsoft", "SGDOptimizer"}, {lr, w, d}, {}, "step");
+  g.outputs = {b.node({"", "Relu"}, {w}, {}, "reader")};
+  ASSERT_TRUE(b.status());
+  train::Program p{.graph = g};
+  auto found = find_storages(p, 1);
+  ASSERT_FALSE(found);
+  EXPECT_NE(found.error().text().find("'reader'"), std::string::npos) << found.error().text();
+  EXPECT_NE(found.error().text().find("'w' after 'step' has replaced it"), std::string::npos) << found.error().text();
+}
+
+TEST(Storages, AxesAndShapesNeedNoMemory) {
+  auto p = program("mlp:5-4-3");
+  auto found = find_storages(p, 1).value();
+  for (size_t i = 0; i < p.graph.tensors().size(); ++i) {
+    if (p.graph.tensors()[i].role != Role::Constant || p.graph.tensors()[i].type.dtype != DType::I64) continue;
+    EXPECT_LT(found.storage_of[i].index, 0) << p.graph.tensors()[i].name;
+  }
+}
+
+ops::TileMap matmul(int64_t m, int64_t n, int64_t k) {
+  using ops::AxisMap;
+  ops::TileMap map{{{"m", m}, {"n", n}, {"k", k}}, {}, {}, {}};
+  map.inputs = {{true, {m, k}, {AxisMap::along(0), AxisMap::along(2)}},
+                {true, {k, n}, {AxisMap::along(2), AxisMap::along(1)}}};
+  map.outputs = {{true, {m, n}, {AxisMap::along(0), AxisMap::along(1)}}};
+  return map;
+}
+
+TEST(Travel, AnUnchangedTileIsNotFetchedAgain) {
+  auto map = matmul(8, 6, 4);
+  auto loops = make_loops(map, {4, 2, 1}, {0, 1, 2});
+  EXPECT_EQ(loops.total(), 24);
+  EXPECT_EQ(period(map.inputs[1], loops), 1);
+  EXPECT_EQ(period(map.outputs[0], loops), 4);
+  auto resident = make_loops(map, {8, 2, 4}, {0, 1, 2});
+  EXPECT_EQ(period(map.inputs[0], resident), resident.total());
+}
+
+TEST(Travel, AReductionRunsInsideItsOutput) {
+  auto map = matmul(8, 6, 4);
+  EXPECT_TRUE(legal(map, make_loops(map, {4, 2, 1}, {1, 0, 2})));
+  EXPECT_FALSE(legal(map, make_loops(map, {4, 2, 1}, {0, 2, 1})));
+}
+
+TEST(Travel, ReductionsAreSplitAtTheirOutermostAxisOnly) {
+  using ops::AxisMap;
+  ops::TileMap map{{{"a", 6}, {"b", 5}, {"c", 4}}, {}, {}, {}};
+  map.inputs = {{true, {6, 5, 4}, {AxisMap::along(0), AxisMap::along(1), AxisMap::along(2)}}};
+  map.outputs = {{true, {1, 5, 1}, {AxisMap::whole(1), AxisMap::along(1), AxisMap::whole(1)}}};
+  EXPECT_TRUE(legal(map, make_loops(map, {2, 1, 4}, {1, 0, 2})));
+  EXPECT_FALSE(legal(map, make_loops(map, {2, 1, 2}, {1, 0, 2}))) << "terms would come in another order";
+  EXPECT_TRUE(legal(map, make_loops(map, {1, 1, 2}, {1, 0, 2})));
+  EXPECT_FALSE(legal(map, make_loops(map, {1, 1, 2}, {1, 2, 0})));
+}
+
+TEST(Plan, FitsTheBudgetItWasGiven) {
+  auto p = program("mlp:61-37-10", 3);
+  auto target = siracusa();
+  for (auto l1 : {2048, 3000, 5000, 16384, 262144}) {
+    for (auto buffering : {Buffering::Auto, Buffering::Single, Buffering::Double}) {
+      auto plan = make_plan(p, target, {.buffering = buffering, .l1 = Bytes(l1)});
+      ASSERT_TRUE(plan) << plan.error().text();
+      EXPECT_LE(plan->arenas[0].size + plan->reserved[0], Bytes(l1));
+    }
+  }
+}
+
+TEST(Plan, DoubleBuffersOnlyWhereThereIsSomethingToOverlap) {
+  auto p = program("mlp:16-8-4");
+  auto plan = make_plan(p, siracusa(), {.buffering = Buffering::Double}).value();
+  for (auto& node : plan.nodes)
+    for (auto* operands : {&node.inputs, &node.outputs})
+      for (auto& operand : *operands)
+        for (auto& hop : operand.hops) EXPECT_EQ(hop.slots, 1) << "one tile: a second slot would be memory for nothing";
+}
+
+TEST(Plan, TheSmallestBudgetThatARefusalNamesWorks) {
+  auto p = program("mlp:61-37-10", 3);
+  auto target = siracusa();
+  auto refused = make_plan(p, target, {.l1 = Bytes(64)});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().exit_code(), 3);
+  auto& hint = refused.error().way_out();
+  auto at = hint.find("--l1 ");
+  ASSERT_NE(at, std::string::npos) << hint;
+  auto named = parse_bytes(hint.substr(at + 5)).value();
+  EXPECT_TRUE(make_plan(p, target, {.l1 = named}));
+  EXPECT_FALSE(make_plan(p, target, {.l1 = named - 1_B}));
+}
+
+TEST(Plan, LiveStoragesShareMemoryOverTime) {
+  auto p = program("mlp:32-32-32-32-32-32-4");
+  auto plan = make_plan(p, siracusa(), {}).value();
+  Bytes all;
+  for (auto& s : plan.storages) all += s.size;
+  EXPECT_LT(plan.arenas[1].size, all);
+  EXPECT_GE(plan.arenas[1].size, plan.arenas[1].lower_bound);
+}
+
+TEST(Plan, ABudgetBeyondTheChipIsAnInputError) {
+  auto plan = make_plan(program("mlp:5-4-3"), siracusa(), {.l1 = Bytes(1 << 30)});
+  ASSERT_FALSE(plan);
+  EXPECT_EQ(plan.error().exit_code(), 2);
+}
+
+}  // namespace
+}  // namespace tessera::plan
