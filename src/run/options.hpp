@@ -2,8 +2,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "onnx/dims.hpp"
 #include "plan/make_plan.hpp"
@@ -43,6 +45,7 @@ struct RunOptions {
   double tolerance = 1e-3;
   bool sanitize = false;
   uint64_t seed = 1;  // of synthetic samples, and of the moments that --sanitize chooses
+  std::function<void(std::string_view)> progress = {};  // told what begins, where it may take a while
 };
 
 }  // namespace tessera::run

@@ -1,0 +1,68 @@
+#include <iostream>
+#include <memory>
+
+#include "cli/options.hpp"
+#include "cli/results.hpp"
+#include "run/execute.hpp"
+
+namespace tessera::cli {
+namespace {
+
+constexpr auto kExamples = R"(Examples:
+  tessera train simplemlp --steps 8 --accumulate 4
+  tessera train net.onnx --loss cross_entropy --data samples.npz --batch 4 --lr 0.05
+  tessera train net.onnx --loss mse --trainable 'fc3.*' --l1 32k --cores 4
+  tessera train training_model.onnx --optimizer-graph optimizer_model.onnx --data samples.npz
+  tessera train net.onnx --loss cross_entropy --data samples.npz --reference torch.npz --tolerance 1e-5 --json
+
+Data: one array a data input, named as the input, and the truth as `label` (class indices) or `target` (floats).
+The first axis counts samples; micro-batch i takes samples [i*batch, (i+1)*batch), beginning again at the end.
+Reference: `losses`, one a micro-batch, and final parameters by name; a difference ends in exit code 1.)";
+
+struct Flags {
+  ModelFlags model;
+  DeviceFlags device;
+  TrainingFlags training;
+  EngineFlags engine;
+  Text steps, accumulate, data, reference;
+  OutputFlags output;
+};
+
+Result<int> run(const Flags& flags) {
+  TRY(auto source, resolve(flags.model));
+  TRY(auto compile, resolve(flags.device, flags.training, run::Mode::Train));
+  run::RunOptions options{.data = flags.data, .reference = flags.reference};
+  CHECK_OK(resolve(flags.engine, flags.reference.has_value(), "--reference", options));
+  CHECK_OK(contradictions(flags.model, flags.training));
+  if (flags.steps) {
+    TRY(options.steps, parse_integer("--steps", *flags.steps, 1, 1'000'000));
+  }
+  if (flags.accumulate) {
+    TRY(options.accumulate, parse_integer("--accumulate", *flags.accumulate, 1, 1'000'000));
+  }
+  TRY(auto report, run::train(source, compile, options, flags.output.directory));
+  return print(report, flags.output.json);
+}
+
+}  // namespace
+
+void add_train(CLI::App& app, Chosen& chosen) {
+  auto flags = std::make_shared<Flags>();
+  auto* command = app.add_subcommand("train", "Train a model: compile it, build the C, run it, compare");
+  command->footer(kExamples);
+  add_model(*command, flags->model);
+  command->add_option("--data", flags->data, "samples (.npz; default: synthetic ones that the network can learn)")
+      ->type_name("FILE");
+  command->add_option("--steps", flags->steps, "updates of the weights (default 8)")->type_name("N");
+  command->add_option("--accumulate", flags->accumulate, "micro-batches whose gradients an update sums (default 1)")
+      ->type_name("N");
+  add_training(*command, flags->training);
+  add_device(*command, flags->device);
+  add_engine(*command, flags->engine);
+  command->add_option("--reference", flags->reference, "losses and final weights to compare with (.npz)")
+      ->type_name("FILE");
+  add_output(*command, flags->output, "keep the C project and the results here");
+  command->callback([&chosen, flags] { chosen = [flags] { return run(*flags); }; });
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,193 @@
+#include "run/execute.hpp"
+
+#include <stdlib.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <utility>
+
+#include "onnx/bind.hpp"
+#include "onnx/npz.hpp"
+#include "run/compare.hpp"
+#include "run/describe.hpp"
+#include "run/host.hpp"
+#include "run/pipeline.hpp"
+#include "run/reference.hpp"
+#include "run/samples.hpp"
+
+namespace tessera::run {
+namespace {
+
+namespace fs = std::filesystem;
+
+// A directory of our own that goes when we do.
+class Workspace {
+ public:
+  static Result<Workspace> make() {
+    std::error_code error;
+    auto pattern = (fs::temp_directory_path(error) / "tessera-XXXXXX").string();
+    if (error || !mkdtemp(pattern.data()))
+      return input_error("no place for temporary files").hint("set TMPDIR to a directory that can be written");
+    return Workspace(pattern);
+  }
+  Workspace(Workspace&& other) noexcept : path_(std::exchange(other.path_, {})) {}
+  Workspace& operator=(Workspace&&) = delete;
+  ~Workspace() {
+    std::error_code ignored;
+    if (!path_.empty()) fs::remove_all(path_, ignored);
+  }
+  fs::path project() const { return path_ / "project"; }
+
+ private:
+  explicit Workspace(fs::path path) : path_(std::move(path)) {}
+  fs::path path_;
+};
+
+void say(const RunOptions& options, std::string_view what) {
+  if (options.progress) options.progress(what);
+}
+
+// Builds and runs in a workspace: what the user keeps is the project as it was emitted, the same bytes every time.
+Result<RunResult> build_and_run(const emit::Project& project, const RunOptions& options) {
+  TRY(auto workspace, Workspace::make());
+  CHECK_OK(emit::write_project(project, workspace.project()));
+  const HostOptions host{.sanitize = options.sanitize, .seed = options.seed};
+  say(options, "building the C project");
+  CHECK_OK(build_host(workspace.project(), host));
+  say(options, "running");
+  return run_host(workspace.project(), host);
+}
+
+// The project is written before the run, so that a place that cannot be written is known at once; a run that fails
+// takes it away again.
+Result<RunResult> run_and_keep(const emit::Project& project, const RunOptions& options, const Directory& keep) {
+  if (keep) CHECK_OK(emit::write_project(project, *keep));
+  auto result = build_and_run(project, options);
+  if (keep && !result) {
+    std::error_code ignored;
+    fs::remove_all(*keep, ignored);
+  }
+  return result;
+}
+
+Result<void> keep_arrays(const Directory& keep, const char* file, const std::vector<onnx::NamedArray>& arrays,
+                         report::RunReport& report) {
+  if (!keep) return {};
+  report.directory = *keep;
+  return onnx::write_npz(fs::path(*keep) / file, arrays);
+}
+
+void add_result(const RunResult& result, const RunOptions& options, const std::vector<std::string>& notes,
+                report::RunReport& report) {
+  report.engine = "host";
+  report.losses = result.losses;
+  report.run_seconds = result.run_seconds;
+  report.bits = result.bits;
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  const auto per = [](const std::optional<uint64_t>& total, int64_t n) -> std::optional<double> {
+    if (!total) return std::nullopt;
+    return static_cast<double>(*total) / static_cast<double>(n);
+  };
+  report.train_cycles = per(result.train_cycles, std::max<int64_t>(1, static_cast<int64_t>(result.losses.size())));
+  report.optimizer_cycles = per(result.optimizer_cycles, options.steps);
+}
+
+// Final values in the order of Program::parameters.
+std::vector<TensorData> in_order(const train::Program& program, const std::vector<onnx::NamedArray>& arrays) {
+  std::vector<TensorData> values;
+  for (auto& parameter : program.parameters) {
+    auto& name = program.graph.at(parameter.weight).name;
+    auto at = std::ranges::find(arrays, name, &onnx::NamedArray::name);
+    values.push_back(at == arrays.end() ? program.graph.at(parameter.weight).value : at->data);
+  }
+  return values;
+}
+
+emit::HarnessOptions harness_for(const train::Program& program, const RunOptions& options, train::Dataset data) {
+  emit::HarnessOptions harness{.data = std::move(data), .tolerance = static_cast<float>(options.tolerance)};
+  if (program.training()) {
+    harness.steps = static_cast<int>(options.steps);
+    harness.accumulate = static_cast<int>(options.accumulate);
+  }
+  return harness;
+}
+
+// A result that is not a number is no result, whatever the reference says.
+std::optional<std::string> first_nan(const std::vector<float>& losses) {
+  for (size_t i = 0; i < losses.size(); ++i)
+    if (std::isnan(losses[i])) return fmt::format("losses[{}] is NaN: the training diverged; try a smaller --lr", i);
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<report::RunReport> train(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
+                                const Directory& keep) {
+  TRY(auto compiled, compile_model(source, compile));
+  TRY(auto data, samples_for(compiled.program, options.data, options.seed));
+  Reference reference;
+  if (options.reference) {
+    TRY(reference, read_reference(compiled.program, *options.reference, options.steps * options.accumulate));
+  }
+  auto notes = data.notes;
+  notes.insert(notes.end(), reference.notes.begin(), reference.notes.end());
+  TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
+  TRY(auto result, run_and_keep(project, options, keep));
+  auto report = describe(compiled);
+  report.steps = options.steps;
+  report.accumulate = options.accumulate;
+  add_result(result, options, notes, report);
+  const auto parameters = in_order(compiled.program, result.parameters);
+  if (options.reference) run::compare(compiled.program, reference, parameters, options.tolerance, report);
+  if (!report.mismatch) report.mismatch = first_nan(report.losses);
+  CHECK_OK(keep_arrays(keep, "weights.npz", result.parameters, report));
+  return report;
+}
+
+Result<report::RunReport> infer(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
+                                const Directory& keep) {
+  TRY(auto compiled, compile_model(source, compile));
+  auto& graph = compiled.program.graph;
+  TRY(auto data, samples_for(compiled.program, options.data, options.seed));
+  onnx::Binding expected;
+  if (options.reference) {
+    std::vector<onnx::Slot> slots;
+    for (auto id : graph.outputs) slots.push_back(onnx::slot(graph, id));
+    TRY(auto arrays, onnx::read_arrays(*options.reference));
+    TRY(expected, onnx::bind_arrays(slots, arrays, onnx::Rows::Exact, *options.reference));
+  }
+  auto notes = data.notes;
+  notes.insert(notes.end(), expected.notes.begin(), expected.notes.end());
+  TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
+  TRY(auto result, run_and_keep(project, options, keep));
+  auto report = describe(compiled);
+  add_result(result, options, notes, report);
+  for (auto& output : result.outputs) report.outputs.push_back({output.name, output.data});
+  if (options.reference) {
+    Comparison comparison(options.tolerance);
+    for (size_t i = 0; i < expected.values.size(); ++i)
+      comparison.add(result.outputs[i].name, result.outputs[i].data, expected.values[i]);
+    report.max_error = comparison.worst;
+    report.mismatch = comparison.first;
+  }
+  CHECK_OK(keep_arrays(keep, "outputs.npz", result.outputs, report));
+  return report;
+}
+
+Result<report::RunReport> compile(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
+                                  const std::string& directory) {
+  TRY(auto compiled, compile_model(source, compile));
+  TRY(auto data, compiled.program.training() || options.data
+                     ? samples_for(compiled.program, options.data, options.seed)
+                     : Result<train::Dataset>(train::synthetic_samples(compiled.program, 1, options.seed)));
+  auto notes = data.notes;
+  TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
+  CHECK_OK(emit::write_project(project, directory));
+  auto report = describe(compiled);
+  report.directory = directory;
+  report.notes.insert(report.notes.end(), notes.begin(), notes.end());
+  return report;
+}
+
+}  // namespace tessera::run
