@@ -1,0 +1,221 @@
+// The clock: which core runs next, and how far it may go before the others must catch up.
+#include <algorithm>
+
+#include "sim/chip.hpp"
+#include "sim/trace.hpp"
+
+namespace tessera::sim {
+namespace {
+
+constexpr uint64_t kPureComputation = 4096;  // cycles that a core may run ahead while it touches nothing shared
+constexpr uint64_t kUntimedTurn = 8192;      // cycles of a turn when timing is off
+
+}  // namespace
+
+void Chip::loop() {
+  update_devices();
+  while (!stopped_) {
+    if (order_changed_) {
+      order_changed_ = false;
+      turns_.clear();
+      for (size_t i = 0; i < order_.size(); ++i) core(order_[i]).rank = static_cast<int>(i);
+      for (Core& c : cores_)
+        if (c.running) turns_.push(cluster_time(c, c.t), c.rank, &c);
+    }
+    if (turns_.empty() || device_time_ < turns_.front().time()) {
+      if (device_time_ == kNever) return report_deadlock();
+      run_devices();
+    } else {
+      take_turn(*turns_.front().core);
+    }
+    if (!events_.wakes().empty() || !resumes_.empty()) apply_wakes();
+  }
+  for (Core& c : cores_) c.settle();
+}
+
+// Up to when may this core touch shared things? Until the next core's time, and until a device has something to do.
+void Chip::set_limits(Core& c) {
+  uint64_t limit = std::min(device_time_, turns_.front().time() + (uint64_t{1} << 20));
+  if (turns_.size() > 1) {
+    const auto& next = turns_.second();
+    limit = std::min(limit, next.time() - (next.rank() < static_cast<uint64_t>(c.rank)));
+  }
+  if (!timed()) limit = turns_.front().time() + kUntimedTurn;
+  c.limit = c.is_fc ? std::max(limit * cluster_ps() / soc_ps(), c.t) : limit;
+  c.horizon = c.limit + (timed() ? kPureComputation : 0);
+  c.fpu_limit = c.limit;
+  if (c.is_fc || !timed()) return;
+  // The FPU is shared with few. One of them that sleeps now is not back before someone wakes it, at `limit` or later.
+  uint64_t partners = kNever;
+  for (const int8_t p : c.fpu_partners) {
+    if (p < 0) break;
+    const Core& other = cores_[static_cast<size_t>(p)];
+    const uint64_t from =
+        other.running ? other.t - (other.rank < c.rank) : limit + static_cast<uint64_t>(timing().wake_up);
+    partners = std::min(partners, from);
+  }
+  c.fpu_limit = std::max(c.limit, std::min(partners, c.horizon));
+}
+
+void Chip::take_turn(Core& c) {
+  set_limits(c);
+  current_ = &c;
+  run_until_it_must_wait(c);
+  current_ = nullptr;
+  if (!order_changed_) turns_.pop();
+  end_turn(c);
+}
+
+void Chip::run_until_it_must_wait(Core& c) {
+  for (;;) {
+    if (c.why == Why::Fetch) {
+      if (c.t > c.horizon || !fetch_and_step(c)) return;
+    } else {
+      c.why = Why::Go;
+      c.op->exec(c, c.op, c.t, 0);
+    }
+    if (c.why != Why::Go && c.why != Why::Fetch) return;
+  }
+}
+
+// The core enters a line of code. If its cache lacks the line, the refill is asked for now, and paid for after the
+// instruction: that is when the pipeline notices. False: not this core's turn to ask.
+bool Chip::fetch_and_step(Core& c) {
+  CodeStore& code = code_of(c);
+  if (c.op->exec == handlers_of_kind(Kind::Undecoded).run) code.decode_slot(c.op);
+  const Op* op = c.op;
+  const auto line = static_cast<uint32_t>(code.slot(op) / 8);
+  const bool first = !(c.line_holders[line] & c.cache_bit);
+  const bool second = code.needs_next_line(op) && !(c.line_holders[line + 1] & c.cache_bit);
+  if (!first && !second && !code.is_loop_end(op)) {
+    c.why = Why::Go;
+    return true;
+  }
+  if (c.t > c.limit) return false;
+  InstructionCache& cache = c.is_fc ? *fc_cache_ : *cluster_cache_;
+  const size_t who = c.is_fc ? 0 : static_cast<size_t>(c.id);
+  uint64_t wait = 0;
+  if (first) wait += cache.fetch(who, line, c.t);
+  if (second) wait += cache.fetch(who, line + 1, c.t);
+  c.count.icache += wait;
+  c.count.fetch_misses += wait != 0;
+  c.why = Why::Go;
+  code.step(c, op);
+  (c.why == Why::Asleep ? c.debt : c.t) += wait;
+  return true;
+}
+
+void Chip::end_turn(Core& c) {
+  executed_ += static_cast<uint32_t>(c.n);
+  c.settle();
+  if (options_.instruction_limit != 0 && executed_ >= options_.instruction_limit && !stopped_) {
+    current_ = &c;
+    fault(fmt::format("the limit of {} instructions is reached", options_.instruction_limit));
+  }
+  switch (c.why) {
+    case Why::Resched:
+      c.why = Why::Fetch;
+      update_devices();
+      break;
+    case Why::Asleep:
+      c.running = false;
+      c.sleep_time = c.t;
+      update_devices();
+      return;
+    case Why::Parked:
+      c.running = false;
+      c.parked = true;
+      return;
+    case Why::Stop:
+      return;
+    default:
+      break;
+  }
+  if (turns_.empty() && device_time_ == kNever && spins_for_ever(c)) return report_deadlock();
+  if (!order_changed_) turns_.push(cluster_time(c, c.t), c.rank, &c);
+}
+
+void Chip::update_devices() {
+  const uint64_t bus = hyperbus_->next_event();
+  device_time_ =
+      std::min({mchan_->next_event(), bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event()});
+  const uint64_t fc_timer = fc_timer_.next_event();
+  if (fc_timer != kNever) device_time_ = std::min(device_time_, to_cluster(fc_timer * soc_ps()));
+}
+
+void Chip::run_devices() {
+  const uint64_t now = device_time_;
+  if (mchan_->next_event() <= now) mchan_->run(now);
+  if (const uint64_t bus = hyperbus_->next_event(); bus != kNever && to_cluster(bus) <= now) hyperbus_->run(bus);
+  if (cluster_timer_.next_event() <= now) {
+    const uint32_t fired = cluster_timer_.run(now);
+    if (fired & 1) events_.trigger(EventUnit::kTimerLow, 0, now);
+    if (fired & 2) events_.trigger(EventUnit::kTimerHigh, 0, now);
+  }
+  if (const uint64_t at = fc_timer_.next_event(); at != kNever && to_cluster(at * soc_ps()) <= now)
+    set_interrupt(fc_timer_.run(at) << EventUnit::kTimerLow, at * soc_ps());
+  update_devices();
+}
+
+void Chip::to_front(int id) {
+  std::erase(order_, id);
+  order_.insert(order_.begin(), id);
+  order_changed_ = true;
+}
+
+void Chip::wake(Core& c, uint64_t t, uint32_t value) {
+  c.x[c.wake_rd] = value;
+  c.count.asleep += t > c.sleep_time ? t - c.sleep_time : 0;
+  if (options_.trace) options_.trace->sleep(c.is_fc ? -1 : c.id, picoseconds(c, c.sleep_time), picoseconds(c, t));
+  c.t = std::max(t, c.sleep_time) + c.debt;
+  c.debt = 0;
+  c.why = Why::Fetch;
+  c.running = true;
+  if (c.is_fc)
+    order_changed_ = true;
+  else
+    to_front(c.id);
+}
+
+void Chip::apply_wakes() {
+  const uint64_t pause = timed() ? static_cast<uint64_t>(timing().wake_up + timing().elw) : 1;
+  for (const Wake& w : events_.wakes()) wake(core(w.core), w.time + pause, w.value);
+  events_.wakes().clear();
+  for (const Resume& r : resumes_) {
+    Core& c = core(r.core);
+    const uint64_t t = c.is_fc ? (r.time * cluster_ps() + soc_ps() - 1) / soc_ps() : r.time;
+    c.count.dma_queue += t > c.sleep_time ? t - c.sleep_time : 0;
+    wake(c, t + 1, r.value);
+  }
+  resumes_.clear();
+  update_devices();
+}
+
+// The only core that runs, with nothing in flight: when it comes back to the same registers without having stored
+// anything, it will do so for ever.
+bool Chip::spins_for_ever(Core& c) {
+  if (c.count.stores == spin_stores_ && c.op == spin_op_ && c.x == spin_x_) return true;
+  if (c.count.stores != spin_stores_ || ++spin_count_ >= spin_next_) {
+    spin_next_ = c.count.stores != spin_stores_ ? 1 : spin_next_ * 2;
+    spin_count_ = 0;
+    spin_stores_ = c.count.stores, spin_op_ = c.op, spin_x_ = c.x;
+  }
+  return false;
+}
+
+void Chip::report_deadlock() {
+  std::string who;
+  for (const Core& c : cores_) {
+    if (!c.started) continue;
+    const std::string at = where(c, code_of(c).address_of(c.op));
+    const char* state = c.parked ? "jumps to itself" : c.running ? "spins" : nullptr;
+    who += fmt::format("\n  {}: {}", at,
+                       state     ? state
+                       : c.is_fc ? "waits for an interrupt"
+                                 : "waits for " + events_.describe(c.id));
+  }
+  current_ = nullptr;
+  fault("deadlock: every core waits and nothing is in flight" + who);
+}
+
+}  // namespace tessera::sim

@@ -1,0 +1,89 @@
+// How instructions follow each other. An instruction is a type with one template, `exec<M>`, that reads like the manual
+// and ends in advance() or jump_to(). Three handlers are made of each: one in the middle of a line of code, one at the
+// start of a line (it asks whether the cache holds it), and one that stops after a single step.
+#pragma once
+
+#include "sim/core.hpp"
+
+namespace tessera::sim {
+
+// Handlers call the next one in tail position. A compiler that does not optimise would pile up stack frames, so there
+// each handler returns to the loop that called it.
+#if defined(__OPTIMIZE__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+inline constexpr bool kThreaded = true;
+#else
+inline constexpr bool kThreaded = false;
+#endif
+
+enum class Mode { Run, Line, Step };
+
+struct HandlerSet {
+  Handler run = nullptr, line = nullptr, step = nullptr;
+};
+
+[[gnu::always_inline]] inline void leave(Core& c, const Op* op, uint64_t t, uint64_t n, Why why) {
+  c.op = op;
+  c.t = t;
+  c.n += n;
+  c.why = why;
+}
+
+template <Mode M>
+[[gnu::always_inline]] inline void go(Core& c, const Op* op, uint64_t t, uint64_t n) {
+  if constexpr (kThreaded && M != Mode::Step) return op->exec(c, op, t, n);
+  return leave(c, op, t, n, Why::Go);
+}
+
+[[gnu::always_inline]] inline uint64_t counted(const Op* op, uint64_t n) {
+  return n + 1 + (static_cast<uint64_t>(op->cost_length >> 7) << 32);
+}
+[[gnu::always_inline]] inline const Op* next_of(const Op* op) {
+  return op + 1 + (op->cost_length >> 7);
+}
+[[gnu::always_inline]] inline uint64_t cost_of(const Op* op) {
+  return op->cost_length & kCostMask;
+}
+
+// The next instruction in memory, `extra` cycles later than the cost that was known when decoding.
+template <Mode M>
+[[gnu::always_inline]] inline void advance(Core& c, const Op* op, uint64_t t, uint64_t n, uint64_t extra = 0) {
+  return go<M>(c, next_of(op), t + cost_of(op) + extra, counted(op, n));
+}
+
+[[gnu::always_inline]] inline bool holds_line(const Core& c, const Op* op) {
+  return c.line_holders[(op - c.ops) >> 3] & c.cache_bit;
+}
+
+// Control goes elsewhere: the turn may be over, and the line of the target may not be at hand.
+template <Mode M>
+[[gnu::always_inline]] inline void jump_to(Core& c, const Op* target, uint64_t t, uint64_t n) {
+  if (t > c.horizon || !holds_line(c, target)) [[unlikely]]
+    return leave(c, target, t, n, Why::Fetch);
+  return go<M>(c, target, t, n);
+}
+
+template <class I, Mode M>
+void handler(Core& c, const Op* op, uint64_t t, uint64_t n) {
+  // +1: an instruction that begins in the last halfword of a line needs the next line too.
+  if constexpr (M == Mode::Line) {
+    if (!holds_line(c, op + 1)) [[unlikely]]
+      return leave(c, op, t, n, Why::Fetch);
+  }
+  return I::template exec<M>(c, op, t, n);
+}
+
+template <class I>
+constexpr HandlerSet handlers_of() {
+  return {handler<I, Mode::Run>, handler<I, Mode::Line>, handler<I, Mode::Step>};
+}
+
+// Inside an instruction: stop before touching something shared if another core has not come so far.
+#define WAIT_FOR_TURN(limit_)    \
+  if (t > c.limit_) [[unlikely]] \
+  return leave(c, op, t, n, Why::Yield)
+
+#define INSTRUCTION \
+  template <Mode M> \
+  static void exec(Core& c, const Op* op, uint64_t t, uint64_t n)
+
+}  // namespace tessera::sim

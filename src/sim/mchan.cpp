@@ -1,0 +1,288 @@
+#include "sim/mchan.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+
+#include "sim/chip.hpp"
+
+namespace tessera::sim {
+
+Mchan::Mchan(Chip& chip, int ports)
+    : chip_(chip),
+      timing_(chip.timing()),
+      engine_(*chip.target().engine("L1", "L2")),
+      ports_(static_cast<size_t>(ports)),
+      in_ready_(static_cast<size_t>(timing_.dma_ports), 0),
+      out_ready_(static_cast<size_t>(timing_.dma_ports), 0) {}
+
+Mchan::Outcome Mchan::load(int port, uint32_t offset, uint64_t t, uint32_t& value) {
+  Port& p = ports_[static_cast<size_t>(port)];
+  if (offset == 4) {
+    for (int i = 0; i < kCounters; ++i) value |= static_cast<uint32_t>(bytes_left_[static_cast<size_t>(i)] != 0) << i;
+    value |= allocated_ << 16;
+    return Outcome::Done;
+  }
+  if (offset != 0) return chip_.fault(fmt::format("the DMA has no register at offset 0x{:x}", offset)), Outcome::Stop;
+  p.waits_for_counter = true;
+  counter_waiters_.push_back(port);
+  if (allocated_ == (1u << kCounters) - 1 || counter_waiters_.size() > 1) return Outcome::Stalled;
+  counter_waiters_.pop_front();
+  p.waits_for_counter = false;
+  value = static_cast<uint32_t>(std::countr_one(allocated_));
+  p.counter = static_cast<int>(value);
+  allocated_ |= 1u << value;
+  (void)t;
+  return Outcome::Done;
+}
+
+void Mchan::grant_counter(uint64_t t) {
+  if (counter_waiters_.empty() || allocated_ == (1u << kCounters) - 1) return;
+  const int port = counter_waiters_.front();
+  counter_waiters_.pop_front();
+  Port& p = ports_[static_cast<size_t>(port)];
+  p.waits_for_counter = false;
+  p.counter = std::countr_one(allocated_);
+  allocated_ |= 1u << p.counter;
+  chip_.resume(port, t, static_cast<uint32_t>(p.counter));
+}
+
+Mchan::Outcome Mchan::store(int port, uint32_t offset, uint32_t value, uint64_t t) {
+  Port& p = ports_[static_cast<size_t>(port)];
+  if (offset == 4) {
+    const uint32_t freed = value & ((1u << kCounters) - 1);
+    for (int i = 0; i < kCounters; ++i)
+      if ((freed >> i & 1) && bytes_left_[static_cast<size_t>(i)] != 0 && chip_.sanitizing())
+        return chip_.fault(fmt::format("DMA counter {} is freed while its transfer is in flight", i)), Outcome::Stop;
+    allocated_ &= ~freed;
+    grant_counter(t);
+    return Outcome::Done;
+  }
+  if (offset != 0) return chip_.fault(fmt::format("the DMA has no register at offset 0x{:x}", offset)), Outcome::Stop;
+  if (p.words.empty() && chip_.timed() && !room(p.queue)) {
+    p.stalled_word = value;
+    return Outcome::Stalled;
+  }
+  push_word(p, value, t);
+  return chip_.stopped() ? Outcome::Stop : Outcome::Done;
+}
+
+bool Mchan::room(const std::deque<Command*>& q) const {
+  return q.size() < static_cast<size_t>(engine_.queue_per_core);
+}
+
+// A command is three words, five with lines; the word that completes it starts it.
+void Mchan::push_word(Port& port, uint32_t word, uint64_t t) {
+  port.words.push_back(word);
+  const uint32_t head = port.words[0];
+  const bool two_d = head >> 19 & 1;
+  if (port.words.size() < (two_d ? 5u : 3u)) return;
+
+  Command* c = live_.emplace_back(std::make_unique<Command>()).get();
+  c->port = static_cast<int>(&port - ports_.data());
+  c->counter = port.counter;
+  c->size = head & 0x1ffff;
+  c->to_l1 = head >> 17 & 1;
+  c->two_d = two_d;
+  c->event = head >> 20 & 1, c->irq = head >> 21 & 1, c->broadcast = head >> 22 & 1;
+  c->l1 = c->l1_start = chip_.l1_address(port.words[1]);
+  c->l2 = c->l2_start = c->line_start = port.words[2];
+  c->line = two_d ? port.words[3] : c->size;
+  c->stride = two_d ? port.words[4] : 0;
+  c->left = c->size;
+  c->line_left = c->line;
+  c->start = t;
+  port.words.clear();
+  if (!legal(*c, c->port)) return live_.pop_back();
+
+  bytes_left_[static_cast<size_t>(c->counter)] += c->size;
+  mark(*c, true);
+  chip_.count_dma(c->to_l1, c->size);
+  if (!chip_.timed()) return transfer_at_once(c, t);
+  port.queue.push_back(c);
+  schedule(t);
+}
+
+bool Mchan::legal(const Command& c, int port) {
+  const auto refuse = [&](std::string why) {
+    return chip_.fault("the cluster DMA cannot do this command: " + why), false;
+  };
+  if (c.counter < 0 || !(allocated_ >> c.counter & 1))
+    return refuse(fmt::format("no counter was allocated on port {} before it", port));
+  if (c.size == 0) return refuse("its length is 0");
+  if (c.two_d && c.line == 0) return refuse("its lines have length 0");
+  if (!chip_.memory().l1.holds(c.l1, c.size))
+    return refuse(fmt::format("{} B at local address 0x{:x} are not all in L1", c.size, c.l1));
+  const uint64_t lines = c.two_d ? (c.size + c.line - 1) / c.line : 1;
+  const uint64_t last = c.two_d ? c.size - (lines - 1) * c.line : c.size;
+  const uint64_t span = (lines - 1) * c.stride + last;
+  if (!chip_.memory().l2.holds(c.l2, span))
+    return refuse(fmt::format("{} B at external address 0x{:x}{} are not all in L2", c.size, c.l2,
+                              c.two_d ? fmt::format(" (lines of {} B at stride {})", c.line, c.stride) : ""));
+  return true;
+}
+
+// Tells the sanitizer which bytes are in flight, and when they no longer are.
+void Mchan::mark(const Command& c, bool begin) {
+  if (!chip_.sanitizing()) return;
+  const std::string what =
+      fmt::format("DMA counter {} ({} B, {})", c.counter, c.size, c.to_l1 ? "L2 to L1" : "L1 to L2");
+  const auto one = [&](Level level, uint32_t address, uint32_t size, bool arriving) {
+    chip_.mark_flight(level, address, size, arriving, begin, what);
+  };
+  one(Level::L1, c.l1_start, c.size, c.to_l1);
+  for (uint32_t done = 0, line = 0; done < c.size; done += std::min(c.line, c.size - done), ++line)
+    one(Level::L2, c.l2_start + line * c.stride, std::min(c.line, c.size - done), !c.to_l1);
+}
+
+void Mchan::transfer_at_once(Command* c, uint64_t t) {
+  Burst b;
+  for (uint32_t left = c->size; left != 0; left -= b.size) {
+    b = next_burst(*c);
+    uint8_t* l1 = chip_.memory().l1.at(b.l1);
+    uint8_t* l2 = chip_.memory().l2.at(b.l2);
+    c->to_l1 ? std::memcpy(l1, l2, b.size) : std::memcpy(l2, l1, b.size);
+  }
+  finish_bytes(c, c->size, t);
+}
+
+Mchan::Burst Mchan::next_burst(Command& c) {
+  Burst b;
+  b.command = &c;
+  b.size = std::min({c.size - c.issued, c.line_left, static_cast<uint32_t>(timing_.dma_burst)});
+  b.l1 = c.l1, b.l2 = c.l2;
+  c.issued += b.size, c.l1 += b.size, c.l2 += b.size, c.line_left -= b.size;
+  if (c.two_d && c.line_left == 0) c.line_left = c.line, c.l2 = c.line_start += c.stride;
+  return b;
+}
+
+// One command a cycle leaves the cores' queues, in turn; reads go first.
+void Mchan::move_to_direction(uint64_t t) {
+  for (const bool to_l1 : {true, false}) {
+    auto& queue = to_l1 ? reads_ : writes_;
+    if (queue.size() >= static_cast<size_t>(engine_.queue_per_direction)) continue;
+    for (size_t i = 0; i < ports_.size(); ++i) {
+      const size_t at = (turn_ + i) % ports_.size();
+      Port& p = ports_[at];
+      auto it = std::ranges::find_if(p.queue, [&](Command* c) { return c->to_l1 == to_l1; });
+      if (it == p.queue.end()) continue;
+      queue.push_back(*it);
+      p.queue.erase(it);
+      turn_ = (turn_ + 1) % ports_.size();
+      if (p.stalled_word) {
+        const uint32_t word = *p.stalled_word;
+        p.stalled_word.reset();
+        push_word(p, word, t);
+        chip_.resume(static_cast<int>(at), t, 0);
+      }
+      return;
+    }
+  }
+}
+
+void Mchan::issue_read(uint64_t t) {
+  if (!read_ && !reads_.empty()) read_ = reads_.front(), reads_.pop_front();
+  if (!read_ || arriving_.size() >= static_cast<size_t>(timing_.dma_reads_in_flight)) return;
+  Burst b = next_burst(*read_);
+  b.arrival = t + static_cast<uint64_t>(timing_.dma_read_latency);
+  far_ready_ = t + std::max(1u, b.size / static_cast<uint32_t>(timing_.dma_bytes_per_cycle));
+  if (read_->issued == read_->size) read_ = nullptr;
+  arriving_.push_back(b);
+}
+
+void Mchan::issue_write(uint64_t t) {
+  if (!write_ && !writes_.empty()) write_ = writes_.front(), writes_.pop_front();
+  if (!write_ || leaving_ || sent_.size() >= static_cast<size_t>(timing_.dma_writes_in_flight)) return;
+  leaving_ = next_burst(*write_);
+  leaving_->arrival = t;
+  if (write_->issued == write_->size) write_ = nullptr;
+}
+
+// A word between a burst and its L1 bank at time t; returns when the port is free again.
+uint64_t Mchan::move_word(Burst& b, bool in, uint64_t t) {
+  const uint32_t at = b.l1 + b.done;
+  const uint32_t size = std::min(4 - at % 4, b.size - b.done);
+  uint8_t* l1 = chip_.memory().l1.at(at);
+  uint8_t* l2 = chip_.memory().l2.at(b.l2 + b.done);
+  in ? std::memcpy(l1, l2, size) : std::memcpy(l2, l1, size);
+  b.done += size;
+  return t + chip_.take_bank(at, t) + 1;
+}
+
+void Mchan::move_words_in(uint64_t t) {
+  for (uint64_t& ready : in_ready_) {
+    if (ready > t || arriving_.empty() || arriving_.front().arrival >= t) continue;
+    Burst& b = arriving_.front();
+    const uint32_t before = b.done;
+    ready = move_word(b, true, t);
+    Command* c = b.command;
+    const uint32_t moved = b.done - before;
+    if (b.done == b.size) arriving_.pop_front();
+    finish_bytes(c, moved, t);
+  }
+}
+
+void Mchan::move_words_out(uint64_t t) {
+  for (uint64_t& ready : out_ready_) {
+    if (ready > t || !leaving_ || leaving_->arrival >= t) continue;
+    ready = move_word(*leaving_, false, t);
+    if (leaving_->done != leaving_->size) continue;
+    leaving_->arrival = t + static_cast<uint64_t>(timing_.dma_write_latency);
+    sent_.push_back(*leaving_);
+    leaving_.reset();
+  }
+}
+
+void Mchan::finish_bytes(Command* c, uint32_t bytes, uint64_t t) {
+  bytes_left_[static_cast<size_t>(c->counter)] -= bytes;
+  c->left -= bytes;
+  if (c->left != 0) return;
+  const auto owner = std::ranges::find_if(live_, [&](const auto& p) { return p.get() == c; });
+  const std::unique_ptr<Command> done = std::move(*owner);
+  live_.erase(owner);
+  mark(*done, false);
+  chip_.trace_dma(done->counter, done->to_l1, done->size, done->start, t);
+  const bool from_core = done->port + 1 < static_cast<int>(ports_.size());
+  if (done->event && (done->broadcast || from_core))
+    chip_.events().trigger(EventUnit::kDma, done->broadcast ? 0 : 1u << done->port, t);
+}
+
+void Mchan::run(uint64_t t) {
+  if (queue_at_ <= t) queue_at_ = kNever, move_to_direction(t);
+  if (read_at_ <= t) read_at_ = kNever, issue_read(t);
+  if (write_at_ <= t) write_at_ = kNever, issue_write(t);
+  if (in_at_ <= t) in_at_ = kNever, move_words_in(t);
+  if (out_at_ <= t) out_at_ = kNever, move_words_out(t);
+  while (!sent_.empty() && sent_.front().arrival <= t) {
+    const Burst b = sent_.front();
+    sent_.pop_front();
+    finish_bytes(b.command, b.size, t);
+  }
+  schedule(t);
+}
+
+// What can happen next, and when at the earliest.
+void Mchan::schedule(uint64_t t) {
+  const auto any = [&](bool to_l1) {
+    return std::ranges::any_of(ports_, [&](const Port& p) {
+      return std::ranges::any_of(p.queue, [&](Command* c) { return c->to_l1 == to_l1; });
+    });
+  };
+  const auto depth = static_cast<size_t>(engine_.queue_per_direction);
+  if (queue_at_ == kNever && ((reads_.size() < depth && any(true)) || (writes_.size() < depth && any(false))))
+    queue_at_ = t + static_cast<uint64_t>(timing_.dma_queue);
+  const uint64_t issue = t + static_cast<uint64_t>(timing_.dma_issue);
+  if (read_at_ == kNever && (read_ || !reads_.empty()) &&
+      arriving_.size() < static_cast<size_t>(timing_.dma_reads_in_flight))
+    read_at_ = std::max(issue, far_ready_);
+  if (write_at_ == kNever && (write_ || !writes_.empty()) && !leaving_ &&
+      sent_.size() < static_cast<size_t>(timing_.dma_writes_in_flight))
+    write_at_ = issue;
+  if (in_at_ == kNever && !arriving_.empty())
+    in_at_ = std::max({t + 1, arriving_.front().arrival + 1, *std::ranges::min_element(in_ready_)});
+  if (out_at_ == kNever && leaving_)
+    out_at_ = std::max({t + 1, leaving_->arrival + 1, *std::ranges::min_element(out_ready_)});
+  next_ = std::min({queue_at_, read_at_, write_at_, in_at_, out_at_, sent_.empty() ? kNever : sent_.front().arrival});
+}
+
+}  // namespace tessera::sim
