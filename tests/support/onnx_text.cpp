@@ -13,15 +13,18 @@
 
 namespace tessera::test {
 
+std::vector<std::byte> raw_bytes(std::string_view text) {
+  auto raw = std::as_bytes(std::span(text));
+  return {raw.begin(), raw.end()};
+}
+
 namespace {
 
 template <class Message>
 std::vector<std::byte> bytes_of(const std::string& text) {
   Message message;
   EXPECT_TRUE(google::protobuf::TextFormat::ParseFromString(text, &message)) << text;
-  auto serialized = message.SerializeAsString();
-  auto raw = std::as_bytes(std::span(serialized));
-  return {raw.begin(), raw.end()};
+  return raw_bytes(message.SerializeAsString());
 }
 
 }  // namespace

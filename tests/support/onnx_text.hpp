@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::test {
@@ -14,6 +15,7 @@ namespace tessera::test {
 std::vector<std::byte> onnx_bytes(const std::string& text);    // ModelProto
 std::vector<std::byte> tensor_bytes(const std::string& text);  // TensorProto
 std::vector<std::byte> model_bytes(const std::string& graph, int opset = 17);
+std::vector<std::byte> raw_bytes(std::string_view text);  // the text itself
 // input/output {name, float tensor of the given dimensions}: a number or a name each
 std::string value_info(const std::string& field, const std::string& name, const std::vector<std::string>& dims,
                        int type = 1);

@@ -8,30 +8,21 @@
 #include "onnx/export.hpp"
 #include "onnx/npz.hpp"
 #include "onnx/pb.hpp"
+#include "support/expect_error.hpp"
 #include "support/onnx_text.hpp"
 
 namespace tessera::onnx {
 namespace {
 
-template <class T>
-void expect_error(const Result<T>& result, const std::vector<std::string>& parts) {
-  ASSERT_FALSE(result) << "was accepted";
-  EXPECT_EQ(result.error().exit_code(), 2) << result.error().text();
-  for (auto& part : parts)
-    EXPECT_NE(result.error().text().find(part), std::string::npos) << "'" << part << "' in: " << result.error().text();
-}
-
-std::vector<std::byte> text(std::string_view s) {
-  auto raw = std::as_bytes(std::span(s));
-  return {raw.begin(), raw.end()};
-}
+using test::expect_error;
+using test::raw_bytes;
 
 TEST(NpzErrors, Files) {
   test::TemporaryFolder folder;
   expect_error(read_npz(folder.path() / "none.npz"), {"none.npz: no such file"});
   expect_error(read_arrays(folder.path()), {"without input_0.pb"});
-  expect_error(read_npz(text(""), "d.npz"), {"d.npz: the file is empty"});
-  expect_error(read_npz(text("no zip at all"), "d.npz"), {"d.npz: not a .npz file"});
+  expect_error(read_npz(raw_bytes(""), "d.npz"), {"d.npz: the file is empty"});
+  expect_error(read_npz(raw_bytes("no zip at all"), "d.npz"), {"d.npz: not a .npz file"});
 }
 
 TEST(NpzErrors, TypesThatWeDoNotHave) {
@@ -67,11 +58,11 @@ TEST(NpzErrors, TruncatedOrDamagedAnywhere) {
 }
 
 TEST(NpzErrors, DamagedArrays) {
-  expect_error(read_npz(text("\x93NUMPY\x01"), "a.npy"), {"a.npy", "ends within its header"});
+  expect_error(read_npz(raw_bytes("\x93NUMPY\x01"), "a.npy"), {"a.npy", "ends within its header"});
   auto npy = [](std::string header, size_t body) {
     std::string s = "\x93NUMPY";
     s += {'\x01', '\x00', static_cast<char>(header.size()), '\x00'};
-    return text(s + header + std::string(body, '\0'));
+    return raw_bytes(s + header + std::string(body, '\0'));
   };
   EXPECT_TRUE(read_npz(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 8), "a.npy"));
   expect_error(read_npz(npy("{'descr': '<f4', 'fortran_order': False, 'shape': (2,), }\n", 7), "a.npy"),
@@ -96,8 +87,8 @@ TEST(NpzErrors, PlacesThatCannotBeWritten) {
 }
 
 TEST(PbErrors, NotATensor) {
-  expect_error(read_pb(text(""), "input_0.pb"), {"input_0.pb", "not an ONNX tensor"});
-  expect_error(read_pb(text("abc"), "input_0.pb"), {"input_0.pb", "not an ONNX tensor"});
+  expect_error(read_pb(raw_bytes(""), "input_0.pb"), {"input_0.pb", "not an ONNX tensor"});
+  expect_error(read_pb(raw_bytes("abc"), "input_0.pb"), {"input_0.pb", "not an ONNX tensor"});
   expect_error(read_pb(test::tensor_bytes("name: 'x' dims: 3 data_type: 1 float_data: 1"), "input_0.pb"),
                {"input_0.pb: tensor 'x'", "3 elements"});
   expect_error(read_pb(test::tensor_bytes("name: 'x' data_type: 8 string_data: 'a'"), "input_0.pb"), {"string"});

@@ -3,6 +3,7 @@
 
 #include "base/file.hpp"
 #include "onnx/import.hpp"
+#include "support/expect_error.hpp"
 #include "support/onnx_text.hpp"
 
 namespace tessera::onnx {
@@ -17,21 +18,12 @@ const std::string add_w = "node { name: 'add' op_type: 'Add' input: 'x' input: '
 const std::string x2 = value_info("input", "x", {"2"});
 const std::string out_y = "output { name: 'y' } ";
 
-void expect_error(const Result<ImportedModel>& result, const std::vector<std::string>& parts) {
-  ASSERT_FALSE(result) << "was imported";
-  EXPECT_EQ(result.error().exit_code(), 2) << result.error().text();
-  for (auto& part : parts)
-    EXPECT_NE(result.error().text().find(part), std::string::npos) << "'" << part << "' in: " << result.error().text();
-}
+using test::expect_error;
+using test::raw_bytes;
 
 void expect_error(const std::vector<std::byte>& bytes, const std::vector<std::string>& parts,
                   const ImportOptions& options = {}) {
   expect_error(import_onnx(bytes, options), parts);
-}
-
-std::vector<std::byte> text(std::string_view s) {
-  auto raw = std::as_bytes(std::span(s));
-  return {raw.begin(), raw.end()};
 }
 
 // Files
@@ -63,10 +55,10 @@ TEST(ImportErrors, TruncatedAnywhere) {
   EXPECT_GT(said_so, static_cast<int>(whole.size()) * 8 / 10);  // all that end within the graph
 }
 TEST(ImportErrors, NotOnnx) {
-  expect_error(text("hello, this is no model"), {"not an ONNX model"});
-  expect_error(text("PK\x03\x04 and more"), {"zip archive", "torch.onnx.export"});
-  expect_error(text("<html><body>404</body></html>"), {"web page"});
-  expect_error(text("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), {"Git LFS", "git lfs pull"});
+  expect_error(raw_bytes("hello, this is no model"), {"not an ONNX model"});
+  expect_error(raw_bytes("PK\x03\x04 and more"), {"zip archive", "torch.onnx.export"});
+  expect_error(raw_bytes("<html><body>404</body></html>"), {"web page"});
+  expect_error(raw_bytes("version https://git-lfs.github.com/spec/v1\noid sha256:0\n"), {"Git LFS", "git lfs pull"});
   expect_error(test::tensor_bytes("dims: 2 data_type: 1 float_data: [1, 2]"), {"not an ONNX model"});
 }
 
@@ -190,7 +182,7 @@ TEST(ImportErrors, ExternalData) {
     EXPECT_TRUE(write_file(folder.path() / "m.onnx", model_bytes(add_w + initializer + x2 + out_y)));
     return import_onnx(folder.path() / "m.onnx", {});
   };
-  EXPECT_TRUE(write_file(folder.path() / "w.bin", text("1234")));
+  EXPECT_TRUE(write_file(folder.path() / "w.bin", raw_bytes("1234")));
   expect_error(model(external("/etc/passwd")), {"'w'", "outside the folder"});
   expect_error(model(external("../w.bin")), {"'w'", "outside the folder"});
   expect_error(model(external("a/../../w.bin")), {"'w'", "outside the folder"});

@@ -144,8 +144,7 @@ TEST(DamagedBytes, SingleArrays) {
   npy += "{'descr': '>f8', 'fortran_order': True, 'shape': (2, 1, 3), }   \n";
   npy.resize(10 + 0x40, ' ');
   npy += std::string(48, '\x3f');
-  auto raw = std::as_bytes(std::span(npy));
-  replay(Bytes(raw.begin(), raw.end()), 12000, [](const Bytes& bytes) { return is_value(read_npz(bytes, "a.npy")); });
+  replay(test::raw_bytes(npy), 12000, [](const Bytes& bytes) { return is_value(read_npz(bytes, "a.npy")); });
 }
 
 TEST(DamagedBytes, Tensors) {
