@@ -1,0 +1,57 @@
+// What the planner and the scheduler make is right, in every mode.
+#include "unit/check/compiled.hpp"
+
+namespace tessera {
+namespace {
+
+struct Mode {
+  std::string name;
+  bool tiling = true;
+  plan::Buffering buffering = plan::Buffering::Auto;
+  int64_t l1 = 0;
+};
+void PrintTo(const Mode& mode, std::ostream* out) {
+  *out << mode.name;
+}
+
+class Compiled : public testing::TestWithParam<Mode> {
+ protected:
+  void expect_right(Result<train::Program> program) {
+    ASSERT_TRUE(program) << program.error().text();
+    plan::Options options{.tiling = GetParam().tiling, .buffering = GetParam().buffering};
+    if (GetParam().l1 > 0) options.l1 = Bytes(GetParam().l1);
+    auto c = compiled::compile(*program, options);
+    if (!c && c.error().kind() == ErrorKind::DoesNotFit) GTEST_SKIP() << c.error().text();
+    ASSERT_TRUE(c) << c.error().text();
+    auto verdict = c->judge();
+    EXPECT_TRUE(verdict) << verdict.error().text();
+  }
+};
+
+TEST_P(Compiled, SmallPerceptron) {
+  expect_right(compiled::perceptron("mlp:12-9-5", 3));
+}
+TEST_P(Compiled, PrimeSizesAndBatch) {
+  expect_right(compiled::perceptron("mlp:37-23-11-7", 7));
+}
+TEST_P(Compiled, SizesOfOne) {
+  expect_right(compiled::perceptron("mlp:1-1-3", 1));
+}
+TEST_P(Compiled, SimpleMlp) {
+  expect_right(compiled::perceptron("simplemlp", 4));
+}
+TEST_P(Compiled, ProductsSoftmaxAndReductions) {
+  expect_right(compiled::mixed());
+}
+
+using plan::Buffering;
+INSTANTIATE_TEST_SUITE_P(
+    Modes, Compiled,
+    testing::Values(Mode{"untiled", false}, Mode{"automatic"}, Mode{"single", true, Buffering::Single},
+                    Mode{"twofold", true, Buffering::Double}, Mode{"single2k", true, Buffering::Single, 2048},
+                    Mode{"twofold2k", true, Buffering::Double, 2048}, Mode{"automatic4k", true, Buffering::Auto, 4096},
+                    Mode{"twofold8k", true, Buffering::Double, 8192}),
+    [](auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tessera
