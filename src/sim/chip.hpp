@@ -111,6 +111,7 @@ class Chip {
   Why store_cluster(Core& c, uint32_t offset, uint64_t t, uint32_t value);
   Why load_soc(Core& c, uint32_t address, uint64_t t, uint32_t& value);
   Why store_soc(Core& c, uint32_t address, uint64_t t, uint32_t value);
+  void flush_cluster_cache();
   void put_char(char ch);
   void set_interrupt(uint32_t bits, uint64_t ps);
 

@@ -31,7 +31,9 @@ class CodeStore {
 
   std::span<uint16_t> line_holders() { return {holders_.get(), slots_ / 8 + 2}; }
   bool is_loop_end(const Op* op) const { return loop_end_[slot(op)] != 0; }
-  bool needs_next_line(const Op* op) const { return (slot(op) & 7) == 7 && (op->cost_length & kLongInstruction); }
+  // The fetch buffer always takes four bytes: an instruction in the last halfword of a line, short or long, asks for
+  // the next line as well.
+  bool needs_next_line(const Op* op) const { return (slot(op) & 7) == 7; }
   size_t slot(const Op* op) const { return static_cast<size_t>(op - ops_.get()); }
 
  private:

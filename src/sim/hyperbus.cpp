@@ -146,14 +146,14 @@ void HyperBus::begin_line(Line line, uint64_t ps) {
 }
 
 // Chip select, latency, command and address, the data at a byte a cycle, deselect. What is written comes from L2 more
-// slowly than the bus takes it.
+// slowly than the bus takes it; only the first word is already there.
 uint64_t HyperBus::line_time(const Transfer& t, uint32_t bytes) const {
   const uint64_t overhead =
       static_cast<uint64_t>(timing_.hyper_turnaround + timing_.hyper_command + timing_.hyper_end) + t.latency;
   const auto periph = static_cast<uint64_t>(timing_.cluster_period_ps),
              soc = static_cast<uint64_t>(timing_.soc_period_ps);
   if (t.read) return (overhead + bytes) * periph + static_cast<uint64_t>(timing_.hyper_read_end_soc) * soc;
-  const uint64_t words = (bytes + 3) / 4;
+  const uint64_t words = (bytes + 3) / 4 - 1;
   return overhead * periph +
          std::max(bytes * periph, words * static_cast<uint64_t>(timing_.hyper_write_word_soc) * soc) +
          static_cast<uint64_t>(timing_.hyper_write_end_soc) * soc;

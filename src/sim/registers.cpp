@@ -91,13 +91,21 @@ Why Chip::store_cluster(Core& c, uint32_t offset, uint64_t t, uint32_t value) {
   if (inside(offset, kDma, kBlock)) return store_dma(c, target_.cores, offset - kDma, now, value);
   if (offset / 4 < cluster_registers_.size()) cluster_registers_[offset / 4] = value;
   if (offset == kCacheControl) value ? cluster_cache_->enable() : cluster_cache_->disable();
-  if (offset == kCacheFlush) cluster_cache_->flush(), cluster_code_->forget();
+  if (offset == kCacheFlush) flush_cluster_cache();
   if (inside(offset, kBootAddress, static_cast<uint32_t>(4 * target_.cores)))
     core(static_cast<int>((offset - kBootAddress) / 4)).boot_address = value;
   if (offset == kFetchEnable)
     for (int i = 0; i < target_.cores; ++i)
       if (value >> i & 1) start_core(i, now);
   return stopped_ ? Why::Stop : Why::Resched;
+}
+
+// The cores' fetch buffers go too: whatever they execute next is fetched again.
+void Chip::flush_cluster_cache() {
+  cluster_cache_->flush();
+  cluster_code_->forget();
+  for (Core& c : cores_)
+    if (!c.is_fc && c.running && c.why == Why::Yield) c.why = Why::Fetch;
 }
 
 Why Chip::load_soc(Core& c, uint32_t address, uint64_t t, uint32_t& value) {
