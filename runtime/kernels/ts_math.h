@@ -101,7 +101,7 @@ static inline float ts_tanhf(float x) {
     p = fmaf(p, s, -0x1.b92bbap-5f);
     p = fmaf(p, s, 0x1.110d3cp-3f);
     p = fmaf(p, s, -0x1.55554cp-2f);
-    return fmaf(p * s, x, x);
+    return x * fmaf(p, s, 1.0f); /* a product keeps the sign of zero */
   }
   if (TS_RARE(x != x)) return __builtin_nanf("");
   const float e = ts_exp_normal(a < 10.0f ? a + a : 20.0f); /* beyond 10 it is 1 */
