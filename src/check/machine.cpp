@@ -19,6 +19,8 @@ Machine::Machine(const Subject& subject, int64_t granule) : s_(subject), granule
     engine_near_.push_back(level_of(engine.near));
   }
   on_engine_.assign(target.engines.size(), 0);
+  for (auto& buffer : s_.schedule.buffers) by_birth_.push_back(&buffer);
+  std::ranges::stable_sort(by_birth_, {}, [](const Buffer* b) { return b->life.first; });
   flights_.resize(static_cast<size_t>(s_.schedule.handles));
   auto tensors = static_cast<int32_t>(s_.graph.tensors().size());
   for (size_t n = 0; n < s_.facts.nodes.size(); ++n)
@@ -37,15 +39,22 @@ void Machine::put_home(int32_t content) {
     shadow(home.level).fill(g.at, g.n, tag_of(number_of(content, -1), 0));
 }
 
-void Machine::wipe_home(const plan::Storage& home) {
-  auto from = home.offset.count / granule_, to = (home.offset.count + home.size.count + granule_ - 1) / granule_;
-  shadow(home.level).wipe(from, to - from);
+void Machine::wipe(const Buffer& b) {
+  auto from = b.offset.count / granule_, to = (b.offset.count + b.slot_size.count * b.slots + granule_ - 1) / granule_;
+  shadow(b.level).wipe(from, to - from);
+}
+
+// What a buffer holds when its life begins is not its own, even if by luck it is what somebody wants to read there.
+void Machine::begin_lives(int32_t after, int32_t until) {
+  auto born = std::ranges::upper_bound(by_birth_, after, {}, [](const Buffer* b) { return b->life.first; });
+  for (; born != by_birth_.end() && (*born)->life.first <= until; ++born) wipe(**born);
 }
 
 // Whatever is not kept is unknown at the start of an entry point. A training run starts from the state that `finish`
 // demands of the run before, training or optimizer: so one run of each entry point stands for every sequence of them.
 void Machine::start(Phase phase) {
   written_home_.assign(s_.graph.tensors().size(), 0);
+  if (phase == Phase::Training) position_ = 0;
   if (phase == Phase::Training) {
     for (auto& memory : shadows_) memory.wipe(0, memory.size());
     for (size_t t = 0; t < s_.graph.tensors().size(); ++t) {
@@ -70,6 +79,8 @@ Result<void> Machine::run(const std::vector<Section>& sections) {
 
 Result<void> Machine::section(const Section& section) {
   section_ = &section;
+  begin_lives(position_, section.node.index);
+  position_ = section.node.index;
   variables_.assign(section.variables.size(), 0);
   auto& facts = s_.facts.nodes[static_cast<size_t>(section.node.index)];
   auto& node = s_.graph.at(section.node);

@@ -114,7 +114,8 @@ class Machine {
   int64_t bytes_of(int32_t content) const;
   bool at_home(int32_t content, int32_t expected, std::string* problem);
   void put_home(int32_t content);
-  void wipe_home(const plan::Storage& storage);
+  void wipe(const schedule::Buffer& buffer);
+  void begin_lives(int32_t after, int32_t until);
   template <class... A>
   Error refuse(std::string_view rule, fmt::format_string<A...> format, A&&... args) const {
     return s_.refuse(rule, "{}: {}", where(), fmt::format(format, std::forward<A>(args)...));
@@ -127,6 +128,7 @@ class Machine {
   Verdict verdict_;
   std::vector<Shadow> shadows_;  // by level
   std::vector<int> engine_far_, engine_near_;
+  std::vector<const schedule::Buffer*> by_birth_;  // buffers in the order in which their lives begin
 
   // Contents beyond the tensors: scratch memories of nodes, then parts of reductions as they appear.
   struct Part {
@@ -140,6 +142,7 @@ class Machine {
 
   // Where the walk stands.
   const schedule::Section* section_ = nullptr;
+  int32_t position_ = 0;
   std::vector<int64_t> variables_;
   std::vector<int> named_;  // variables in scope, for messages
   std::vector<Flight> flights_;
