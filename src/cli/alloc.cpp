@@ -137,10 +137,10 @@ Result<int> refuse(const Flags& flags, const Task& task, const Solution& solutio
     options.seconds = flags.steps && !flags.time ? 0 : task.options.seconds;
     TRY(conflict, allocation::smallest_conflict(task.problem, *task.problem.capacity, options));
   }
-  Error error = does_not_fit("{}: {}", flags.file, why(task.problem, solution, conflict));
   const bool open = solution.lower_bound <= *task.problem.capacity;
-  error = std::move(error).hint(fmt::format("the lowest packing found needs --capacity {}{}", solution.height.count,
-                                            open ? "; a longer --time may find a lower one" : ""));
+  Error error = does_not_fit("{}: {}", flags.file, why(task.problem, solution, conflict))
+                    .hint(fmt::format("the lowest packing found needs --capacity {}{}", solution.height.count,
+                                      open ? "; a longer --time may find a lower one" : ""));
   if (!flags.json) return error;
   nlohmann::ordered_json object = summary(flags, task, solution, seconds);
   object["error"] = error.message();
