@@ -173,7 +173,8 @@ Result<TensorData> tensor_of(const TensorProto& proto, const std::filesystem::pa
   if (!element)
     return input_error("values of {} are not supported", element_name(proto.data_type()))
         .hint("supported: float, double, float16, bfloat16, (u)int8 to (u)int64, bool");
-  if (proto.has_segment()) return input_error("is stored in segments, which are not supported");
+  if (proto.has_segment())
+    return input_error("is a sequence of tensors or stored in segments, neither of which is supported");
   Shape shape(proto.dims().begin(), proto.dims().end());
   auto n = checked_count(shape);
   if (!n) return input_error("the shape {} is not one of a tensor", to_string(shape));
