@@ -60,7 +60,7 @@ class Search {
   void consider(const std::vector<int64_t>& tile, Buffering buffering);
   double cost(const Loops& loops, const std::vector<int>& slots) const;
   Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile) const {
-    return align_up(Bytes(footprint(*t.map, tile).elements * t.element_size), p_.alignment);
+    return align_up(Bytes(footprint(*t.map, tile).elements * t.element_size), std::max(p_.alignment, t.element_size));
   }
   Bytes memory(const std::vector<int64_t>& tile, const std::vector<int>& slots) const {
     Bytes sum;
@@ -101,6 +101,8 @@ void Search::collect() {
     t.scratch = static_cast<int>(s);
     travellers_.push_back(t);
   }
+  // Slots stand in this order: wide elements first, so that every slot is aligned without a gap.
+  std::ranges::stable_sort(travellers_, std::greater{}, &Traveller::element_size);
 }
 
 // Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
