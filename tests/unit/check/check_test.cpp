@@ -50,6 +50,10 @@ TEST(Check, AcceptsADoubleBufferedRelu) {
   EXPECT_EQ(verdict->bytes, 80);
 }
 
+TEST(Check, AcceptsTwoHops) {
+  expect_accepted(handmade::relu_from_l3());
+}
+
 TEST(Check, AcceptsAReductionInHalves) {
   expect_accepted(handmade::matmul_in_halves());
 }

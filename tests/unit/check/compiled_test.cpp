@@ -1,4 +1,6 @@
 // What the planner and the scheduler make is right, in every mode.
+#include <random>
+
 #include "unit/check/compiled.hpp"
 
 namespace tessera {
@@ -42,6 +44,28 @@ TEST_P(Compiled, SimpleMlp) {
 }
 TEST_P(Compiled, ProductsSoftmaxAndReductions) {
   expect_right(compiled::mixed());
+}
+
+// Shapes that do not divide, batches of one and seven, budgets down to the smallest that works.
+TEST_P(Compiled, RandomPerceptrons) {
+  std::mt19937 random(7);
+  auto pick = [&](std::vector<int64_t> from) { return from[random() % from.size()]; };
+  for (int i = 0; i < 12; ++i) {
+    auto name = fmt::format("mlp:{}", pick({1, 2, 5, 17, 31, 64}));
+    for (auto layers = pick({1, 2, 3}); layers-- > 0;) name += fmt::format("-{}", pick({1, 3, 7, 16, 29}));
+    name += fmt::format("-{}", pick({2, 5, 10}));
+    auto program = compiled::perceptron(name, pick({1, 2, 7}));
+    ASSERT_TRUE(program) << name << ": " << program.error().text();
+    plan::Options options{.tiling = GetParam().tiling, .buffering = GetParam().buffering};
+    for (int64_t l1 : {256, 400, 1000, 5000, 100000}) {
+      options.l1 = Bytes(l1);
+      auto c = compiled::compile(*program, options);
+      if (!c && c.error().kind() == ErrorKind::DoesNotFit) continue;
+      ASSERT_TRUE(c) << name << ": " << c.error().text();
+      auto verdict = c->judge();
+      EXPECT_TRUE(verdict) << name << " in " << l1 << ": " << verdict.error().text();
+    }
+  }
 }
 
 using plan::Buffering;

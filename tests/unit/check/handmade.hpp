@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <optional>
 
 #include "check/check.hpp"
 #include "ops/builder.hpp"
@@ -192,6 +193,39 @@ inline Case relu_in_tiles() {
              s.kernel(n, at(t), {{xs, t % 2}}, {{ys, t % 2}}),
              s.write(n, 0, at(t), {ys, t % 2}, t % 2 + 2)};
   s.section(n, {"t"}, {s.fetch(n, 0, at(0), {xs}, 0), {Loop{0, 3, loop}}, s.wait(3), s.wait(2)});
+  return s.c;
+}
+
+// y = relu(x), 16 elements that live in L3: tiles of 8 through L2, of 4 through L1.
+inline Case relu_from_l3() {
+  Sketch s;
+  auto x = s.tensor("x", {16}, Role::Input), y = s.tensor("y", {16}, Role::Activation);
+  s.c.graph.outputs = {y};
+  auto n = s.node({"", "Relu"}, {x}, {y});
+  s.homes({{x}, {y}});
+  for (size_t i = 0; i < 2; ++i) s.c.plan.storages[i].level = s.c.schedule.buffers[i].level = 2;
+  s.c.plan.arenas = {{0, Bytes(0), {}}, {1, Bytes(64), {}}, {2, Bytes(128), {}}};
+  s.c.schedule.buffers.push_back({"x_far", 1, Bytes(0), Bytes(32), 1, {0, 0}, {}});
+  s.c.schedule.buffers.push_back({"y_far", 1, Bytes(32), Bytes(32), 1, {0, 0}, {}});
+  BufferId x_far{2}, y_far{3}, x_near = s.slots("x_near", 16, 1, {0, 0}), y_near = s.slots("y_near", 16, 1, {0, 0});
+  auto i = Expr::var(0), j = Expr::var(1);
+  auto outer = s.tile(n, {{"i", i * 8, 8}}), inner = s.tile(n, {{"i", i * 8 + j * 4, 4}});
+  auto on_engine = [](Step step, int engine, std::optional<Place> far = {}) {
+    auto& t = std::get<Transfer>(step.v);
+    t.engine = engine;
+    if (far) t.far = *far;
+    return step;
+  };
+  s.c.schedule.handles = 2;
+  Block tiles{on_engine(s.fetch(n, 0, inner, {x_near}, 0), 0, Place{x_far, 0, j * 16}), s.wait(0),
+              s.kernel(n, inner, {{x_near}}, {{y_near}}),
+              on_engine(s.write(n, 0, inner, {y_near}, 1), 0, Place{y_far, 0, j * 16}), s.wait(1)};
+  Block halves{on_engine(s.fetch(n, 0, outer, {x_far}, 0), 1),
+               s.wait(0),
+               {Loop{1, 2, tiles}},
+               on_engine(s.write(n, 0, outer, {y_far}, 1), 1),
+               s.wait(1)};
+  s.section(n, {"i", "j"}, {{Loop{0, 2, halves}}});
   return s.c;
 }
 

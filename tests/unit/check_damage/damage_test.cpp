@@ -50,13 +50,13 @@ Case compile(Result<train::Program> program, const plan::Options& options) {
   return c ? *c : Case{};
 }
 Case single_buffered() {
-  return compile(compiled::perceptron("mlp:12-9-5", 2), {.buffering = plan::Buffering::Single, .l1 = Bytes(640)});
+  return compile(compiled::perceptron("mlp:61-9-5", 2), {.buffering = plan::Buffering::Single, .l1 = Bytes(640)});
 }
 Case double_buffered() {
   return compile(compiled::perceptron("mlp:17-13-7", 3), {.buffering = plan::Buffering::Double, .l1 = Bytes(1024)});
 }
 Case of_many_operators() {
-  return compile(compiled::mixed(2, 3, 5), {.l1 = Bytes(512)});
+  return compile(compiled::mixed(2, 3, 5), {.buffering = plan::Buffering::Double, .l1 = Bytes(400)});
 }
 Case untiled() {
   return compile(compiled::perceptron("mlp:6-5-3", 2), {.tiling = false});
@@ -64,6 +64,7 @@ Case untiled() {
 
 INSTANTIATE_TEST_SUITE_P(Handmade, DamageTest,
                          testing::Values(Network{"relu", handmade::relu_in_tiles},
+                                         Network{"hops", handmade::relu_from_l3},
                                          Network{"matmul", handmade::matmul_in_halves},
                                          Network{"update", handmade::accumulate_and_update}),
                          [](auto& info) { return info.param.name; });

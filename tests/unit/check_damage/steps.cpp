@@ -194,6 +194,93 @@ void written_before_made(const Subject& s, const Broken& broken) {
   }
 }
 
+// All that goes through two slots goes through one, as if that were the same.
+void slots_become_one(const Subject& s, const Broken& broken) {
+  for (auto& [buffer, slots] : s.trace.buffer_slots) {
+    if (slots.size() < 2) continue;
+    Case copy = s.correct;
+    auto only = [&, id = buffer](Place& p) {
+      if (p.buffer.index == id) p.slot = 0;
+    };
+    for (auto& path : all_steps(copy.schedule)) {
+      auto& step = step_at(copy.schedule, path);
+      if (auto* t = std::get_if<Transfer>(&step.v)) only(t->near);
+      if (auto* k = std::get_if<Kernel>(&step.v))
+        for (auto* places : {&k->inputs, &k->outputs}) std::ranges::for_each(*places, only);
+    }
+    copy.schedule.buffers[static_cast<size_t>(buffer)].slots = 1;
+    broken(std::move(copy), copy.schedule.buffers[static_cast<size_t>(buffer)].name);
+  }
+}
+
+// Two transfers that are in flight together get one handle, and so do all waits for them.
+void handle_shared(const Subject& s, const Broken& broken) {
+  std::set<std::pair<const Step*, const Step*>> together;
+  std::map<int64_t, const Step*> flying;
+  for (auto& e : s.trace.events) {
+    if (std::holds_alternative<Wait>(e.step->v)) flying.erase(e.handle);
+    if (!std::holds_alternative<Transfer>(e.step->v)) continue;
+    for (auto& [handle, other] : flying)
+      if (other != e.step) together.emplace(other, e.step);
+    flying[e.handle] = e.step;
+  }
+  auto& schedule = const_cast<Schedule&>(s.correct.schedule);
+  auto steps = all_steps(schedule);
+  for (auto& [first, second] : together) {
+    auto &kept = std::get<Transfer>(first->v).handle, &given_up = std::get<Transfer>(second->v).handle;
+    Case copy = s.correct;
+    bool waits = false;  // every wait for the second is for it alone
+    for (auto& e : s.trace.events)
+      waits |= std::holds_alternative<Wait>(e.step->v) && e.transfer == second &&
+               same(std::get<Wait>(e.step->v).handle, given_up);
+    if (!waits || same(kept, given_up)) continue;
+    std::string place;
+    for (auto& path : steps) {
+      auto* original = &step_at(schedule, path);
+      auto& step = step_at(copy.schedule, path);
+      if (original == second) place = text(s.correct, path), std::get<Transfer>(step.v).handle = kept;
+      bool for_second = std::ranges::any_of(s.trace.events,
+                                            [&](const Event& e) { return e.step == original && e.transfer == second; });
+      if (auto* wait = std::get_if<Wait>(&step.v); wait && for_second) wait->handle = kept;
+    }
+    broken(std::move(copy), place);
+  }
+}
+
+// Everything follows when the tiles of a reduction come in the opposite order, except the order of its terms.
+void reduction_reversed(const Subject& s, const Broken& broken) {
+  auto& schedule = const_cast<Schedule&>(s.correct.schedule);
+  for (size_t i = 0; i < section_count(schedule); ++i) {
+    auto& section = section_at(schedule, i);
+    auto& node = s.correct.graph.at(section.node);
+    auto map = *(*ops::definition(s.correct.graph, node))->tile_map({s.correct.graph, node});
+    for (size_t d = 0; d < map.dims.size(); ++d) {
+      bool reduced =
+          std::ranges::any_of(map.outputs, [&](auto& o) { return o.present && !o.uses(static_cast<int>(d)); });
+      auto& name = map.dims[d].name;
+      Case copy = s.correct;
+      int64_t last = 0;
+      std::vector<std::pair<Path, const Step*>> lets;
+      for (auto& path : all_steps(schedule)) {
+        auto& step = step_at(schedule, path);
+        auto* let = path[0] == i ? std::get_if<Let>(&step.v) : nullptr;
+        if (!let) continue;
+        auto& variable = section.variables[static_cast<size_t>(let->variable)];
+        if (variable != name && variable != "next_" + name && variable != "old_" + name) continue;
+        if (auto seen = s.trace.values.find(&step); seen != s.trace.values.end())
+          last = std::max(last, *seen->second.rbegin());
+        lets.emplace_back(path, &step);
+      }
+      if (!reduced || last == 0) continue;
+      for (auto& [path, step] : lets) {
+        auto& let = std::get<Let>(step_at(copy.schedule, path).v);
+        let.value = last - let.value;
+      }
+      broken(std::move(copy), node.name + "." + name);
+    }
+  }
+}
+
 void sections_exchanged(const Subject& s, const Broken& broken) {
   for (size_t i = 0; i + 1 < section_count(s.correct.schedule); ++i) {
     Case copy = s.correct;
@@ -231,7 +318,9 @@ void add_transfer_kinds(std::vector<Damage>& all) {
   all.push_back(each<T>("transfer removed", [](At& at, T&) { return erase(at), true; }));
   all.push_back(each<T>("transfer duplicated", [](At& at, T&) { return insert_after(at, at.original), true; }));
   all.push_back(each<T>("write-back twice", [](At& at, T& t) {
-    if (t.direction == T::Direction::In) return false;  // fetching twice is only slow
+    // Fetching twice, or writing the same bytes twice to a slot on the way home, is only slow.
+    bool home = at.copy.schedule.buffers[static_cast<size_t>(t.far.buffer.index)].storage.index >= 0;
+    if (t.direction == T::Direction::In || !home) return false;
     insert_after(at, at.original);
     insert_after(at, {Wait{std::get<T>(at.original.v).handle}});
     return true;
@@ -306,6 +395,7 @@ void add_wait_kinds(std::vector<Damage>& all) {
   all.push_back(each<Wait>("wait's handle off by one", [](At&, Wait& w) { return w.handle = w.handle + 1, true; }));
   all.push_back({"wait behind the kernel that needs it", wait_too_late});
   all.push_back({"one handle too few", handle_pool_too_small});
+  all.push_back({"two transfers on one handle", handle_shared});
 }
 
 void add_kernel_kinds(std::vector<Damage>& all) {
@@ -335,6 +425,8 @@ void add_kernel_kinds(std::vector<Damage>& all) {
     return false;
   }));
   all.push_back({"number of the call wrong", call_field_wrong});
+  all.push_back({"two slots become one", slots_become_one});
+  all.push_back({"reduction reversed", reduction_reversed});
   all.push_back({"written back before it is made", written_before_made});
 }
 

@@ -121,7 +121,32 @@ void alias_split(const Subject& s, const Broken& broken) {
     }
 }
 
-// A tensor moves into the storage of another that has nothing to do with it.
+// Storage `from` and its home vanish; what lived there now lives in `to`.
+void merge(Case& c, size_t from, size_t to) {
+  auto gone = static_cast<int32_t>(from), kept = static_cast<int32_t>(to);
+  auto renumbered = [&](int32_t i) { return i == gone ? (kept > gone ? kept - 1 : kept) : i > gone ? i - 1 : i; };
+  auto renumber = [&](Place& p) { p.buffer.index = renumbered(p.buffer.index); };
+  for (auto& path : all_steps(c.schedule)) {
+    auto& step = step_at(c.schedule, path);
+    if (auto* t = std::get_if<Transfer>(&step.v)) renumber(t->far), renumber(t->near);
+    if (auto* k = std::get_if<Kernel>(&step.v))
+      for (auto* places : {&k->inputs, &k->outputs, &k->scratch})
+        for (auto& place : *places) renumber(place);
+  }
+  auto &one = c.plan.storages[from], &other = c.plan.storages[to];
+  other.members.insert(other.members.end(), one.members.begin(), one.members.end());
+  other.life = {std::min(one.life.first, other.life.first), std::max(one.life.last, other.life.last)};
+  other.persistent |= one.persistent;
+  mirror(c, to);
+  for (auto& id : c.plan.storage_of) id.index = renumbered(id.index);
+  for (auto& node : c.plan.nodes)
+    for (auto& scratch : node.scratch) scratch.home.index = renumbered(scratch.home.index);
+  c.plan.storages.erase(c.plan.storages.begin() + gone);
+  c.schedule.buffers.erase(c.schedule.buffers.begin() + gone);
+  for (size_t i = 0; i < c.plan.storages.size(); ++i) c.schedule.buffers[i].storage = {static_cast<int32_t>(i)};
+}
+
+// Two tensors that have nothing to do with each other become one storage.
 void alias_invented(const Subject& s, const Broken& broken) {
   auto& storages = s.correct.plan.storages;
   for (size_t i = 0; i < storages.size(); ++i)
@@ -129,20 +154,8 @@ void alias_invented(const Subject& s, const Broken& broken) {
       if (i == j || storages[i].size != storages[j].size || storages[i].members.empty() || storages[j].members.empty())
         continue;
       Case copy = s.correct;
-      for (auto m : storages[i].members) {
-        copy.plan.storage_of[static_cast<size_t>(m.index)] = {static_cast<int32_t>(j)};
-        copy.plan.storages[j].members.push_back(m);
-      }
-      copy.plan.storages[i].members.clear();
-      copy.plan.storages[j].life = {std::min(storages[i].life.first, storages[j].life.first),
-                                    std::max(storages[i].life.last, storages[j].life.last)};
-      copy.plan.storages[j].persistent |= storages[i].persistent;
-      mirror(copy, j);
-      for (auto& path : all_steps(copy.schedule))
-        if (auto* t = std::get_if<Transfer>(&step_at(copy.schedule, path).v))
-          if (t->far.buffer.index == static_cast<int32_t>(i)) t->far.buffer.index = static_cast<int32_t>(j);
+      merge(copy, i, j);
       broken(std::move(copy), storages[i].name + "+" + storages[j].name);
-      break;
     }
 }
 

@@ -70,6 +70,7 @@ struct Trace {
   std::map<const Step*, int64_t> runs;                // how often each step ran; an If: how often its condition held
   std::map<const Step*, int64_t> skipped;             // an If: how often it did not
   std::map<const Step*, std::set<int64_t>> handles;   // of a transfer or wait
+  std::map<const Step*, std::set<int64_t>> values;    // of a Let
   std::map<const Step*, std::set<int64_t>> slots;     // of a transfer's near end
   std::map<const Step*, int64_t> most_lines;          // of a transfer
   std::map<int32_t, int64_t> most_bytes;              // of a buffer's slot that transfers reach
@@ -109,6 +110,7 @@ class Tracer {
   void run(const Step& step, const Let& let) {
     ++trace_.runs[&step];
     variables_[static_cast<size_t>(let.variable)] = value(let.value);
+    trace_.values[&step].insert(value(let.value));
   }
   void run(const Step& step, const If& branch) {
     if (value(branch.condition) == 0) {
