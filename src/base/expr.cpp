@@ -103,8 +103,10 @@ std::string print(const Expr& e, std::span<const std::string> names, int outer, 
       break;
   }
   auto [text, precedence] = spelling(e.op());
-  auto body = fmt::format("{} {} {}", print(e.left(), names, precedence, false), text,
-                          print(e.right(), names, precedence, true));
+  bool turned = e.op() == Expr::Op::Less && e.left().constant();  // t > 1 reads better than 1 < t
+  const Expr &first = turned ? e.right() : e.left(), &second = turned ? e.left() : e.right();
+  auto body = fmt::format("{} {} {}", print(first, names, precedence, false), turned ? ">" : text,
+                          print(second, names, precedence, true));
   bool bare = precedence > outer || (precedence == outer && !right_side);
   return bare ? body : fmt::format("({})", body);
 }

@@ -55,17 +55,20 @@ std::string buffering(const Graph& graph, const std::vector<TensorId>& ids,
 
 }  // namespace
 
-std::string home_comment(const Graph& graph, const plan::Storage& storage) {
+std::string home_comment(const Graph& graph, const plan::Storage& storage, size_t widest) {
   std::string text;
+  TensorType last;
   for (TensorId id : storage.members) {
     const Tensor& tensor = graph.at(id);
-    if (text.size() > 60) {
+    auto part = tensor.name;
+    if (text.empty() || !(tensor.type == last)) part += " " + to_string(tensor.type);
+    if (auto role = role_text(tensor); !role.empty()) part += " " + role;
+    last = tensor.type;
+    if (!text.empty() && text.size() + part.size() + 7 > widest) {
       text += ", ...";
       break;
     }
-    if (!text.empty()) text += ", ";
-    text += tensor.name + " " + to_string(tensor.type);
-    if (auto role = role_text(tensor); !role.empty()) text += " " + role;
+    text += (text.empty() ? "" : ", ") + part;
   }
   return comment_text(text);
 }

@@ -17,8 +17,8 @@ namespace tessera::emit {
 std::string formula(const Graph& graph, const Node& node);
 Result<std::string> tiling(const Graph& graph, const Node& node, const plan::NodePlan& plan);
 
-// Who lives in a storage: "fc1.weight f32[128,784] parameter".
-std::string home_comment(const Graph& graph, const plan::Storage& storage);
+// Who lives in a storage: "fc1.weight f32[128,784] parameter, fc1.weight_update"; about `widest` characters of it.
+std::string home_comment(const Graph& graph, const plan::Storage& storage, size_t widest);
 
 // Paragraphs as one comment, broken at spaces.
 std::vector<std::string> comment_block(const std::vector<std::string>& paragraphs);

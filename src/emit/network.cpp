@@ -50,7 +50,7 @@ class Network {
     std::map<int32_t, int> sections;
     for (const auto* entry : {&source_.schedule.training, &source_.schedule.optimizer})
       for (const auto& section : *entry)
-        for (auto id : buffers_of(section)) ++sections[id.index];
+        for (const auto& use : buffers_of(section, source_.graph())) ++sections[use.buffer.index];
     for (size_t b = 0; b < source_.schedule.buffers.size(); ++b) {
       bool home = source_.schedule.buffers[b].storage.index >= 0;
       auto used = sections.find(static_cast<int32_t>(b));
@@ -84,27 +84,32 @@ class Network {
     TRY(auto tiles, tiling(source_.graph(), node, source_.plan.nodes[static_cast<size_t>(section.node.index)]));
     auto lines = comment_block({formula(source_.graph(), node), tiles});
     lines.push_back(fmt::format("static void {}(void) {{", function));
+    auto uses = buffers_of(section, source_.graph());
+    UniqueNames unique;
+    for (const auto& use : uses)
+      if (!locals_.contains(use.buffer.index)) unique.take(source_.buffer_names[static_cast<size_t>(use.buffer.index)]);
+    std::map<int32_t, std::string> names;
     std::vector<std::string> slots;
-    for (auto id : buffers_of(section))
-      if (locals_.contains(id.index)) {
-        auto b = static_cast<size_t>(id.index);
-        slots.push_back(fmt::format("{} = {}", source_.buffer_names[b], source_.schedule.buffers[b].offset.count));
-      }
+    for (const auto& use : uses) {
+      if (!locals_.contains(use.buffer.index)) continue;
+      const auto& buffer = source_.schedule.buffers[static_cast<size_t>(use.buffer.index)];
+      auto name = unique.take(fmt::format("L{}_{}", buffer.level + 1, identifier(use.holds)));
+      slots.push_back(fmt::format("{} = {}", name, buffer.offset.count));
+      names[use.buffer.index] = std::move(name);
+    }
     auto append = [&](const std::vector<std::string>& more) { lines.insert(lines.end(), more.begin(), more.end()); };
-    if (!slots.empty()) append(wrapped(1, "enum {", spaced(slots), " };"));
-    append(statements(section, {source_.schedule, source_.target, engines_, source_.buffer_names}));
+    if (!slots.empty()) append(wrapped(1, "enum { ", slots, " };"));
+    append(statements(section, {source_.schedule, source_.target, engines_, source_.buffer_names, names}));
     lines.insert(lines.end(), {"}", ""});
     return lines;
-  }
-  static std::vector<std::string> spaced(std::vector<std::string> list) {
-    list.front() = " " + list.front();
-    return list;
   }
 
   bool any_handle(Engine engine) const { return std::ranges::find(engines_, engine) != engines_.end(); }
 
   std::string source_text(const std::vector<std::string>& body) const {
-    std::vector<std::string> lines = {"#include \"network.h\"", ""};
+    std::vector<std::string> lines = {
+        "/* One function for each node: its transfers, waits and kernel calls, as planned. */",
+        "#include \"network.h\"", ""};
     auto uses_math = [](const std::string& line) {
       return line.find("INFINITY") != std::string::npos || line.find("NAN") != std::string::npos;
     };
@@ -158,10 +163,11 @@ class Network {
     for (size_t b : globals_) {
       const auto& buffer = source_.schedule.buffers[b];
       auto text = fmt::format("  {} = {},", source_.buffer_names[b], buffer.offset.count);
-      if (buffer.storage.index >= 0)
-        text += fmt::format(
-            " /* {} */",
-            home_comment(source_.graph(), source_.plan.storages[static_cast<size_t>(buffer.storage.index)]));
+      if (buffer.storage.index >= 0) {
+        const auto& storage = source_.plan.storages[static_cast<size_t>(buffer.storage.index)];
+        text +=
+            fmt::format(" /* {} */", home_comment(source_.graph(), storage, 110 - std::min<size_t>(text.size(), 90)));
+      }
       lines.push_back(text);
     }
     lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "", "#endif"});

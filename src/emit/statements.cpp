@@ -77,18 +77,34 @@ bool uses(const Block& block, size_t from, int variable) {
 class Printer {
  public:
   Printer(const Section& section, const SectionContext& context) : context_(context) {
-    UniqueNames names(reserved_names());
     for (const auto& name : section.variables) {
       values_.push_back(Expr::var(static_cast<int>(names_.size())));
-      names_.push_back(names.take(identifier(name)));
+      names_.push_back(identifier(name));
     }
+    wanted_ = names_;
     block(section.body, 1);
   }
 
   std::vector<std::string> lines;
 
  private:
+  // A variable's name is its own as far as its scope reaches.
+  void declare(int variable) {
+    auto& name = names_[static_cast<size_t>(variable)];
+    const auto& wanted = wanted_[static_cast<size_t>(variable)];
+    name = wanted;
+    auto taken = [&] { return reserved_names().contains(name) || std::ranges::find(scope_, name) != scope_.end(); };
+    for (int n = 2; taken(); ++n) name = fmt::format("{}_{}", wanted, n);
+    scope_.push_back(name);
+  }
+
   void block(const Block& steps, int indent) {
+    auto outer = scope_.size();
+    print_steps(steps, indent);
+    scope_.resize(outer);
+  }
+
+  void print_steps(const Block& steps, int indent) {
     for (size_t i = 0; i < steps.size(); ++i) {
       if (const auto* let = std::get_if<Let>(&steps[i].v)) {
         if (uses(steps, i + 1, let->variable)) print(*let, indent);
@@ -106,7 +122,10 @@ class Printer {
   void print(const Let& let, int indent) {
     auto value = resolved(let.value);
     values_[static_cast<size_t>(let.variable)] = value.constant() ? value : Expr::var(let.variable);
-    if (!value.constant()) add(indent, fmt::format("const int32_t {} = {};", name(let.variable), c(value)));
+    if (value.constant()) return;
+    auto text = c(value);  // may speak of what the name meant before
+    declare(let.variable);
+    add(indent, fmt::format("const int32_t {} = {};", name(let.variable), text));
   }
 
   void print(const Loop& loop, int indent) {
@@ -114,23 +133,43 @@ class Printer {
     if (count.constant() == 0) return;
     if (count.constant() == 1) return once(loop, indent);
     values_[static_cast<size_t>(loop.variable)] = Expr::var(loop.variable);
+    auto limit = c(count);
+    auto outer = scope_.size();
+    declare(loop.variable);
     const auto& v = name(loop.variable);
-    add(indent, fmt::format("for (int32_t {} = 0; {} < {}; ++{}) {{", v, v, c(count), v));
-    block(loop.body, indent + 1);
+    braced(fmt::format("for (int32_t {} = 0; {} < {}; ++{})", v, v, limit, v), loop.body, indent);
+    scope_.resize(outer);
+  }
+
+  // "head { body }", or "head statement;" where the body is one short statement.
+  void braced(const std::string& head, const Block& body, int indent) {
+    size_t first = lines.size();
+    add(indent, head + " {");
+    block(body, indent + 1);
+    if (lines.size() == first + 2) {
+      auto text = lines.back().substr(static_cast<size_t>(indent + 1) * 2);
+      bool simple = text.starts_with("pi_") && text.back() == ';';
+      if (simple && static_cast<size_t>(indent) * 2 + head.size() + 1 + text.size() <= widest) {
+        lines.resize(first);
+        add(indent, head + " " + text);
+        return;
+      }
+    }
     add(indent, "}");
   }
 
-  // A loop of one round is its body. Values that it names stay its own.
+  // A loop of one round is its body; in braces where it names values of its own.
   void once(const Loop& loop, int indent) {
     values_[static_cast<size_t>(loop.variable)] = 0;
-    bool names_values =
-        std::ranges::any_of(loop.body, [](const Step& step) { return std::holds_alternative<Let>(step.v); });
-    size_t before = lines.size();
+    size_t first = lines.size();
     block(loop.body, indent);
-    auto is_name = [](const std::string& line) { return line.find("const int32_t ") != std::string::npos; };
-    if (!names_values || std::none_of(lines.begin() + static_cast<long>(before), lines.end(), is_name)) return;
-    for (size_t i = before; i < lines.size(); ++i) lines[i] = "  " + lines[i];
-    lines.insert(lines.begin() + static_cast<long>(before), std::string(static_cast<size_t>(indent) * 2, ' ') + "{");
+    std::string margin(static_cast<size_t>(indent) * 2, ' ');
+    bool names_values =
+        std::any_of(lines.begin() + static_cast<long>(first), lines.end(),
+                    [&](const std::string& line) { return line.starts_with(margin + "const int32_t "); });
+    if (!names_values) return;
+    for (size_t i = first; i < lines.size(); ++i) lines[i] = "  " + lines[i];
+    lines.insert(lines.begin() + static_cast<long>(first), margin + "{");
     add(indent, "}");
   }
 
@@ -140,21 +179,7 @@ class Printer {
       if (*known) block(branch.then, indent);
       return;
     }
-    size_t head = lines.size();
-    auto test = fmt::format("if ({})", c(condition));
-    add(indent, test + " {");
-    block(branch.then, indent + 1);
-    // One short statement needs no braces.
-    if (lines.size() == head + 2) {
-      auto text = lines.back().substr(static_cast<size_t>(indent + 1) * 2);
-      bool simple = text.back() == ';' && !text.starts_with("const ") && !text.starts_with("if ");
-      if (simple && static_cast<size_t>(indent) * 2 + test.size() + 1 + text.size() <= widest) {
-        lines.resize(head);
-        add(indent, test + " " + text);
-        return;
-      }
-    }
-    add(indent, "}");
+    braced(fmt::format("if ({})", c(condition)), branch.then, indent);
   }
 
   void print(const Transfer& t, int indent) {
@@ -221,7 +246,10 @@ class Printer {
   // Where the place lies in its arena.
   std::string byte(const Place& place) const {
     auto offset = resolved(place.slot * buffer(place).slot_size.count + place.byte);
-    const auto& start = context_.buffer_names[static_cast<size_t>(place.buffer.index)];
+    auto local = context_.local_names.find(place.buffer.index);
+    const auto& start = local != context_.local_names.end()
+                            ? local->second
+                            : context_.buffer_names[static_cast<size_t>(place.buffer.index)];
     return offset.constant() == 0 ? start : start + " + " + c(offset);
   }
   std::string pointer(const Place& place) const {
@@ -239,7 +267,12 @@ class Printer {
 
   const std::string& name(int variable) const { return names_[static_cast<size_t>(variable)]; }
   std::string c(const Expr& e) const { return e.c(names_); }
-  std::string unsigned_c(const Expr& e) const { return e.constant() ? c(e) : fmt::format("(uint32_t)({})", c(e)); }
+  std::string unsigned_c(const Expr& e) const {
+    using Op = Expr::Op;
+    if (e.constant()) return c(e);
+    bool closed = e.op() == Op::Var || e.op() == Op::Min || e.op() == Op::Max;
+    return closed ? "(uint32_t)" + c(e) : fmt::format("(uint32_t)({})", c(e));
+  }
   // With the variables whose values are known replaced by them.
   Expr resolved(const Expr& e) const {
     if (e.op() == Expr::Op::Const) return e;
@@ -248,24 +281,34 @@ class Printer {
   }
 
   const SectionContext& context_;
-  std::vector<std::string> names_;
+  std::vector<std::string> names_, wanted_;  // by variable: as printed, as the schedule calls it
+  std::vector<std::string> scope_;           // names that mean something where we are
   std::vector<Expr> values_;
 };
 
-void collect(const Block& block, std::set<int32_t>& found) {
-  auto add = [&](const Place& place) {
-    if (place.buffer.index >= 0) found.insert(place.buffer.index);
+// The first tensor that passes through a buffer names it.
+void collect(const Block& block, const Graph& graph, std::map<int32_t, std::string>& found) {
+  auto add = [&](const Place& place, const std::string& holds) {
+    if (place.buffer.index >= 0) found.emplace(place.buffer.index, holds);
+  };
+  auto operands = [&](const std::vector<Place>& places, const std::vector<TensorId>& ids) {
+    for (size_t i = 0; i < places.size(); ++i)
+      add(places[i], i < ids.size() && ids[i] ? graph.at(ids[i]).name : fmt::format("scratch{}", i));
   };
   for (const auto& step : block) {
-    if (const auto* loop = std::get_if<Loop>(&step.v)) collect(loop->body, found);
-    if (const auto* branch = std::get_if<If>(&step.v)) collect(branch->then, found);
+    if (const auto* loop = std::get_if<Loop>(&step.v)) collect(loop->body, graph, found);
+    if (const auto* branch = std::get_if<If>(&step.v)) collect(branch->then, graph, found);
     if (const auto* transfer = std::get_if<Transfer>(&step.v)) {
-      add(transfer->far);
-      add(transfer->near);
+      auto name = transfer->tensor ? graph.at(transfer->tensor).name : "tile";
+      add(transfer->far, name);
+      add(transfer->near, name);
     }
-    if (const auto* kernel = std::get_if<Kernel>(&step.v))
-      for (const auto* places : {&kernel->inputs, &kernel->outputs, &kernel->scratch})
-        std::ranges::for_each(*places, add);
+    if (const auto* kernel = std::get_if<Kernel>(&step.v)) {
+      const Node& node = graph.at(kernel->node);
+      operands(kernel->inputs, node.inputs);
+      operands(kernel->outputs, node.outputs);
+      operands(kernel->scratch, {});
+    }
   }
 }
 
@@ -275,10 +318,13 @@ std::vector<std::string> wrapped(int indent, const std::string& head, const std:
                                  const std::string& tail) {
   std::string margin(static_cast<size_t>(indent) * 2, ' ');
   std::vector<std::string> lines = {margin + head};
+  auto whole = fmt::format("{}{}{}{}", margin, head, fmt::join(arguments, ", "), tail);
+  if (whole.size() <= widest) return {whole};
+  if (head.ends_with('{')) lines.push_back(margin + "   ");  // a list of fields begins on a line of its own
   for (size_t i = 0; i < arguments.size(); ++i) {
     bool last = i + 1 == arguments.size();
     auto text = arguments[i] + (last ? tail : ",");
-    bool opens = i == 0 && (head.ends_with('(') || head.ends_with('{'));
+    bool opens = i == 0 && (head.ends_with('(') || head.ends_with(' '));
     auto& line = lines.back();
     if (line.size() + text.size() + (opens ? 0 : 1) <= widest)
       line += (opens ? "" : " ") + text;
@@ -293,11 +339,11 @@ std::vector<std::string> statements(const Section& section, const SectionContext
   return Printer(section, context).lines;
 }
 
-std::vector<schedule::BufferId> buffers_of(const Section& section) {
-  std::set<int32_t> found;
-  collect(section.body, found);
-  std::vector<schedule::BufferId> buffers;
-  for (int32_t index : found) buffers.push_back({index});
+std::vector<BufferUse> buffers_of(const Section& section, const Graph& graph) {
+  std::map<int32_t, std::string> found;
+  collect(section.body, graph, found);
+  std::vector<BufferUse> buffers;
+  for (const auto& [index, holds] : found) buffers.push_back({{index}, holds});
   return buffers;
 }
 

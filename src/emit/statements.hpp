@@ -6,6 +6,7 @@
 //                                                            }
 #pragma once
 
+#include <map>
 #include <string>
 #include <vector>
 
@@ -17,8 +18,9 @@ namespace tessera::emit {
 struct SectionContext {
   const schedule::Schedule& schedule;
   const target::Target& target;
-  const std::vector<Engine>& engines;            // by handle
-  const std::vector<std::string>& buffer_names;  // by buffer: the C constants that hold their offsets
+  const std::vector<Engine>& engines;                      // by handle
+  const std::vector<std::string>& buffer_names;            // by buffer: the C constants that hold their offsets
+  const std::map<int32_t, std::string>& local_names = {};  // of the buffers that only this section uses
 };
 
 // The body of the section's function, indented by one step, without its braces.
@@ -28,7 +30,12 @@ std::vector<std::string> statements(const schedule::Section& section, const Sect
 std::vector<std::string> wrapped(int indent, const std::string& head, const std::vector<std::string>& arguments,
                                  const std::string& tail);
 
-// The buffers that a section's steps touch, in order of their number.
-std::vector<schedule::BufferId> buffers_of(const schedule::Section& section);
+// The buffers that a section's steps touch, in order of their number, and what each of them holds: the name of a
+// tensor, or "scratch0".
+struct BufferUse {
+  schedule::BufferId buffer;
+  std::string holds;
+};
+std::vector<BufferUse> buffers_of(const schedule::Section& section, const Graph& graph);
 
 }  // namespace tessera::emit
