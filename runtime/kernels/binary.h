@@ -21,7 +21,11 @@
   F(add_i64, int64_t, (int64_t)((uint64_t)a + (uint64_t)b))                       \
   F(sub_i64, int64_t, (int64_t)((uint64_t)a - (uint64_t)b))                       \
   F(mul_i64, int64_t, (int64_t)((uint64_t)a * (uint64_t)b))                       \
-  F(div_i64, int64_t, b == 0 ? 0 : b == -1 ? (int64_t)(0u - (uint64_t)a) : a / b)
+  F(div_i64, int64_t, b == 0 ? 0 : b == -1 ? (int64_t)(0u - (uint64_t)a) : a / b) \
+  F(add_u8, uint8_t, (uint8_t)(a + b))                                            \
+  F(sub_u8, uint8_t, (uint8_t)(a - b))                                            \
+  F(mul_u8, uint8_t, (uint8_t)(a * b))                                            \
+  F(div_u8, uint8_t, (uint8_t)(b == 0 ? 0 : a / b))
 
 #define TS_DECLARE_BINARY(name, type, value) \
   struct ts_##name##_args {                  \

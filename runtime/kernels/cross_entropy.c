@@ -32,15 +32,22 @@ static float sample_term(const struct ts_cross_entropy_args* k, int32_t start, i
   return ts_canonical(-weight * log_prob);
 }
 
+/* The weights of labels in their order. */
+static void add_weights(struct ts_sum* weights, const struct ts_labels* labels, int32_t n) {
+  for (int32_t i = 0; i < n; ++i) ts_sum_add(weights, weight_of(labels, label_at(labels, i)));
+}
+
 /* All samples in their order, by one core. */
 static void add_up(const struct ts_cross_entropy_args* k, const struct ts_labels* labels, int32_t n) {
-  float sum = k->first ? 0.0f : *k->loss, weights = k->first ? 0.0f : *k->weight_sum;
-  for (int32_t i = 0; i < n; ++i) {
-    sum += k->terms[i];
-    weights += weight_of(labels, label_at(labels, i));
+  struct ts_sum loss = {0.0f, 0.0f}, weights = {0.0f, 0.0f};
+  if (!k->first) {
+    loss = (struct ts_sum){*k->loss, k->sums->lost};
+    weights = (struct ts_sum){k->sums->weights, k->sums->weights_lost};
   }
-  *k->weight_sum = weights;
-  *k->loss = ts_canonical(k->last && k->reduction == TS_LOSS_MEAN ? sum / weights : sum);
+  for (int32_t i = 0; i < n; ++i) ts_sum_add(&loss, k->terms[i]);
+  add_weights(&weights, labels, n);
+  *k->sums = (struct ts_loss_sums){loss.lost, weights.sum, weights.lost};
+  *k->loss = ts_canonical(k->last && k->reduction == TS_LOSS_MEAN ? loss.sum / weights.sum : loss.sum);
 }
 
 void ts_cross_entropy(void* args) {
@@ -62,9 +69,9 @@ void ts_cross_entropy(void* args) {
 
 /* What every term of a mean is divided by; every core adds it up for itself, in the one order. */
 static float sum_of_weights(const struct ts_labels* labels, int32_t n) {
-  float sum = 0.0f;
-  for (int32_t i = 0; i < n; ++i) sum += weight_of(labels, label_at(labels, i));
-  return sum;
+  struct ts_sum weights = {0.0f, 0.0f};
+  add_weights(&weights, labels, n);
+  return weights.sum;
 }
 
 /* The gradient of one sample: `scale` for the label's class alone, or for exp(log_prob) less the label's 1. */

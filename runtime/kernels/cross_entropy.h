@@ -18,15 +18,21 @@ struct ts_labels {
   int32_t words, classes, ignore;
 };
 
+/* What a loss needs beside its own element while its sum is under way. */
+struct ts_loss_sums {
+  float lost;                  /* by the loss so far, see ts_sum */
+  float weights, weights_lost; /* of the labels so far */
+};
+
 /* The samples of one call are terms of one sum: `first` starts it, `last` divides it. */
 struct ts_cross_entropy_args {
   const float* x;        /* scores; log-probabilities where `normalized` */
   const int32_t* labels; /* of these samples */
   const float* weights;
-  float* loss;       /* one element, or one a sample where reduction is none; NULL: not wanted */
-  float* log_prob;   /* NULL: not wanted */
-  float* terms;      /* scratch, one a sample; NULL where reduction is none */
-  float* weight_sum; /* scratch, one; kept from call to call */
+  float* loss;               /* one element, or one a sample where reduction is none; NULL: not wanted */
+  float* log_prob;           /* NULL: not wanted */
+  float* terms;              /* scratch, one a sample; NULL where reduction is none */
+  struct ts_loss_sums* sums; /* scratch, one; kept from call to call */
   int32_t samples, classes, inner;
   int32_t label_words, ignore, reduction, normalized;
   int32_t first, last;

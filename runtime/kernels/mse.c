@@ -1,6 +1,6 @@
 #include "mse.h"
 
-#include <math.h>
+#include "ts_reduce.h"
 
 void ts_mse(void* args) {
   const struct ts_mse_args* const k = args;
@@ -18,9 +18,11 @@ void ts_mse(void* args) {
   }
   pi_cl_team_barrier();
   if (pi_core_id() != 0) return;
-  float sum = k->first ? 0.0f : *k->loss;
-  for (int32_t b = 0; b < blocks; ++b) sum += k->blocks[b];
-  *k->loss = ts_canonical(k->last ? sum / k->divisor : sum);
+  struct ts_sum all = {0.0f, 0.0f};
+  if (!k->first) all = (struct ts_sum){*k->loss, *k->lost};
+  for (int32_t b = 0; b < blocks; ++b) ts_sum_add(&all, k->blocks[b]);
+  *k->lost = all.lost;
+  *k->loss = ts_canonical(k->last ? all.sum / k->divisor : all.sum);
 }
 
 void ts_squared_error(void* args) {

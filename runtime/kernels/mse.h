@@ -15,6 +15,7 @@ struct ts_mse_args {
   const float* target;
   float* loss;   /* one element */
   float* blocks; /* scratch: one a block */
+  float* lost;   /* scratch, one; kept from call to call: see ts_sum */
   int32_t n;     /* elements of this call, a multiple of the block but at the end of the tensor */
   int32_t first, last;
   float divisor; /* of the sum, at the end */

@@ -1,4 +1,4 @@
-/* Reductions of one strided line, in index order: what the softmax family and the cross entropies share. */
+/* Reductions of one strided line, in index order: what the softmax family and the losses share. */
 #ifndef TS_REDUCE_H
 #define TS_REDUCE_H
 
@@ -25,6 +25,18 @@ static inline float ts_line_log_sum(const float* x, float most, int32_t n, int32
   float sum = 0.0f;
   for (int32_t i = 0; i < n; ++i) sum += ts_expf(x[i * stride] - most);
   return ts_logf(sum);
+}
+
+/* A sum that carries what rounding took from it: as exact for a million terms as for ten. The order of the terms still
+ * decides the bits; an infinite sum stays infinite. */
+struct ts_sum {
+  float sum, lost;
+};
+
+static inline void ts_sum_add(struct ts_sum* s, float term) {
+  const float missing = term - s->lost, total = s->sum + missing, lost = (total - s->sum) - missing;
+  s->sum = total;
+  s->lost = lost == lost ? lost : 0.0f;
 }
 
 #endif

@@ -1,7 +1,6 @@
 // Add, Sub, Mul, Div with numpy's broadcasting, on floats and on the integers of shape arithmetic.
 #include <array>
 #include <cmath>
-#include <limits>
 
 #include "ops/arguments.hpp"
 #include "ops/broadcast.hpp"
@@ -16,7 +15,7 @@ constexpr size_t max_rank = 8;  // TS_MAX_RANK of the kernels
 
 Result<std::vector<TensorType>> infer(const NodeContext& n) {
   CHECK_OK(takes(n, 2, 2));
-  CHECK_OK(is_one_of(n, 0, {DType::F32, DType::I64, DType::I32}));
+  CHECK_OK(is_one_of(n, 0, {DType::F32, DType::I64, DType::I32, DType::U8}));
   auto &a = n.input(0), &b = n.input(1);
   if (a.type.dtype != b.type.dtype)
     return n
@@ -66,14 +65,22 @@ double cycles(const NodeContext&, std::span<const int64_t> tile, int cores) {
   return team_cycles(elements, each, cores) + per_run * (runs + 1);
 }
 
+// What an integer type keeps of a result: it truncates and wraps, and x / 0 is 0. (64 bits are more than a double has.)
+double wrapped(double v, DType dtype) {
+  if (dtype == DType::F32) return v;
+  if (!std::isfinite(v)) return 0;
+  if (dtype == DType::I64) return std::trunc(v);
+  auto low = static_cast<uint64_t>(static_cast<int64_t>(v));
+  return dtype == DType::U8 ? static_cast<uint8_t>(low) : static_cast<int32_t>(low);
+}
+
 template <auto value>
 Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array> in) {
   TRY(auto shape, broadcast(in[0].shape, in[1].shape));
   auto a = spread(shape, in[0].shape), b = spread(shape, in[1].shape);
   Array y{in[0].dtype, shape, {}};
   for (size_t i = 0; i < a.size(); ++i) y.v.push_back(value(in[0].v[a[i]], in[1].v[b[i]]));
-  if (n.input(0).type.dtype != DType::F32)
-    for (auto& v : y.v) v = std::isfinite(v) ? std::trunc(v) : 0;
+  for (auto& v : y.v) v = wrapped(v, n.input(0).type.dtype);
   return std::vector{std::move(y)};
 }
 

@@ -67,6 +67,7 @@ Result<TileMap> tile_map(const NodeContext& n) {
       true, {samples, classes, inner}, {AxisMap::along(Sample), AxisMap::along(Class), AxisMap::along(Inner)}};
   OperandMap per_sample{true, {samples, inner}, {AxisMap::along(Sample), AxisMap::along(Inner)}};
   OperandMap one{true, {1}, {AxisMap::whole(1)}};
+  OperandMap sums{true, {3}, {AxisMap::whole(3)}};  // struct ts_loss_sums
   bool reduced = f.loss.reduction != Reduction::None;
 
   TileMap map{.dims = {{"sample", samples}, {"inner", inner}, {"class", classes, false}}};
@@ -76,7 +77,7 @@ Result<TileMap> tile_map(const NodeContext& n) {
   map.outputs.assign(n.node.outputs.size(), untouched());
   if (f.loss_at >= 0) map.outputs[0] = reduced ? one : per_sample;
   if (f.log_prob_at >= 0) map.outputs[static_cast<size_t>(f.log_prob_at)] = scores;
-  if (f.loss_at >= 0 && reduced) map.scratch = {{DType::F32, per_sample}, {DType::F32, one}};
+  if (f.loss_at >= 0 && reduced) map.scratch = {{DType::F32, per_sample}, {DType::F32, sums}};
   return map;
 }
 
@@ -88,7 +89,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
   if (f.log_prob_at >= 0) fields.push_back(output_field("log_prob", f.log_prob_at));
   if (f.loss_at >= 0 && f.loss.reduction != Reduction::None) {
     fields.push_back(scratch_field("terms", 0));
-    fields.push_back(scratch_field("weight_sum", 1));
+    fields.push_back(scratch_field("sums", 1));
     fields.push_back({"first", tile.first[0]});
     fields.push_back({"last", tile.last[0]});
   }

@@ -38,10 +38,11 @@ Result<TileMap> tile_map(const NodeContext& n) {
   int64_t elements = count(n.in(0)), blocks = (elements + block - 1) / block;
   if (!reduced(n)) return flat_space(n, elements);
   OperandMap by_block{true, {elements}, {{{{0, block}}, 0, block}}};
+  OperandMap one{true, {1}, {AxisMap::whole(1)}};
   return TileMap{.dims = {{"block", blocks}},
                  .inputs = {by_block, by_block},
-                 .outputs = {{true, {1}, {AxisMap::whole(1)}}},
-                 .scratch = {{DType::F32, {true, {blocks}, {AxisMap::along(0)}}}}};
+                 .outputs = {one},
+                 .scratch = {{DType::F32, {true, {blocks}, {AxisMap::along(0)}}}, {DType::F32, one}}};
 }
 
 KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
@@ -53,6 +54,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
   int64_t elements = count(n.in(0));
   Expr whole_blocks = tile.box.len[0] * block, rest = Expr(elements) - tile.box.lo[0] * block;
   fields.push_back(scratch_field("blocks", 0));
+  fields.push_back(scratch_field("lost", 1));
   fields.push_back({"n", elements % block == 0 ? whole_blocks : min(whole_blocks, rest)});
   fields.push_back({"first", tile.first[0]});
   fields.push_back({"last", tile.last[0]});
@@ -62,7 +64,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   if (!reduced(n)) return team_cycles(tile[0], 9, cores);
-  return team_cycles(tile[0], 10 + 8 * block, cores) + 5 * static_cast<double>(tile[0]);
+  return team_cycles(tile[0], 10 + 8 * block, cores) + 9 * static_cast<double>(tile[0]);
 }
 
 Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array> in) {

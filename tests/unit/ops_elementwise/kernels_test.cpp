@@ -64,7 +64,7 @@ TEST_P(BinaryKernel, SameBitsForAnyBroadcastTilingAndCores) {
 }
 TEST_P(BinaryKernel, IntegersWrapAndTruncate) {
   std::mt19937 rng(4);
-  for (auto type : {DType::I32, DType::I64}) {
+  for (auto type : {DType::I32, DType::I64, DType::U8}) {
     auto n = one_node({"", GetParam()}, {{{type, {3, 5}}, {}}, {{type, {5}}, {}}}, {});
     std::vector<int64_t> a(15), b{1, -1, 7, -3, 2};
     for (auto& v : a) v = static_cast<int64_t>(rng() % 2000) - 1000;
@@ -210,6 +210,27 @@ TEST(CrossEntropyKernel, BatchTiledLossIsNotTheLastTile) {
   TiledRun run(n.graph, n.node);
   double wanted = reference(n.graph, n.node, values)[0].v[0];
   for (int64_t rows : {1, 2, 3, 5, 8}) EXPECT_NEAR(run(values, Tile{rows, 1, 3}, 8)[0].at(0), wanted, 1e-6) << rows;
+}
+
+// A long sum does not lose its small terms, and the order of its tiles does not show.
+TEST(LossKernels, LongSumsStayExact) {
+  std::mt19937 rng(14);
+  Operand labels{{DType::I64, {9, 4099}}, {}};
+  auto n = one_node({"", "SoftmaxCrossEntropyLoss"}, {f32({9, 2, 4099}), labels, f32({2})}, {});
+  ClassCase c{.scores = {9, 2, 4099}, .labels = {9, 4099}};
+  std::vector values{random_floats(rng, c.scores, -3, 3), random_labels(rng, c), random_floats(rng, {2}, 0.1f, 1)};
+  EXPECT_EQ(kernel_failure(n, values, rng, 3e-7, 6), "");
+  auto m = one_node({"com.microsoft", "MSELoss"}, {f32({70001}), f32({70001})}, {});
+  EXPECT_EQ(kernel_failure(m, random_inputs(m.graph, m.node, rng), rng, 3e-7, 6), "");
+}
+
+// An infinite term makes the loss infinite, not NaN.
+TEST(LossKernels, InfiniteTermsStayInfinite) {
+  auto n = one_node({"", "SoftmaxCrossEntropyLoss"}, {f32({3, 2}), {{DType::I64, {3}}, {}}}, {});
+  std::mt19937 rng(15);
+  float scores[] = {0, -INFINITY, 1, 2, 3, 4};
+  auto labels = TensorData::i64({3}, std::vector<int64_t>{1, 0, 1});
+  EXPECT_EQ(kernel_failure(n, std::vector{TensorData::f32({3, 2}, scores), labels}, rng, 1e-6, 6), "");
 }
 
 // Nothing to divide by, or labels that no class has: NaN and zeros as the reference has them, and no stray reads.
