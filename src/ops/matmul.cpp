@@ -3,134 +3,14 @@
 
 #include "ops/arguments.hpp"
 #include "ops/broadcast.hpp"
+#include "ops/product.hpp"
 #include "ops/table.hpp"
 
 namespace tessera::ops {
 namespace {
 
-// One side of the product as it lies in memory: [batch..., rows, columns], or with `batch_inside`
-// [rows, batch..., columns]; `transposed` says that the rows are the product's columns.
-struct Side {
-  bool transposed = false, batch_inside = false, vector = false;
-  Shape batch;
-  int64_t rows = 1, columns = 1;
-
-  int64_t outer() const { return transposed ? columns : rows; }  // rows as the product sees it
-  int64_t inner() const { return transposed ? rows : columns; }  // columns as the product sees it
-  Shape matrix_shape() const {
-    Shape shape = batch;
-    shape.insert(shape.end(), {rows, columns});
-    return shape;
-  }
-};
-
-// What all three operators come down to: Y[batch, m, n] = alpha * A.B + beta * C.
-struct Product {
-  Side a, b;
-  float alpha = 1, beta = 1;
-  Shape batch;
-  int64_t m = 1, n = 1, k = 1;
-
-  // Where B is one matrix for the whole batch, the batch is nothing but more rows of A.
-  bool one_b() const { return count(b.batch) == 1 && !a.transposed && !a.batch_inside; }
-  Shape out() const {
-    Shape shape = batch;
-    if (!a.vector) shape.push_back(m);
-    if (!b.vector) shape.push_back(n);
-    return shape;
-  }
-};
-
-bool flag(const NodeContext& n, std::string_view name) {
-  return n.node.attributes.integer(name, 0) != 0;
-}
-
-Result<Side> side(const NodeContext& n, size_t i, bool transposed, bool batch_inside) {
-  CHECK_OK(is_float(n, i));
-  Shape shape = n.in(i);
-  if (shape.empty()) return n.error(fmt::format("input {} ('{}') is a scalar", i, n.input(i).name));
-  if (batch_inside && shape.size() < 3)
-    return n.error(fmt::format("transBatch{} needs at least 3 axes; input {} is {}", i == 0 ? 'A' : 'B', i,
-                               to_string(n.input(i).type)));
-  Side s{transposed, batch_inside};
-  if (shape.size() == 1) {  // a row on the left, a column on the right; transposing it means nothing
-    s.vector = true;
-    s.transposed = false;
-    (i == 0 ? s.columns : s.rows) = shape[0];
-    return s;
-  }
-  s.columns = shape.back();
-  shape.pop_back();
-  auto rows = batch_inside ? shape.begin() : shape.end() - 1;
-  s.rows = *rows;
-  shape.erase(rows);
-  s.batch = std::move(shape);
-  return s;
-}
-
-Result<Product> joined(const NodeContext& n, Side a, Side b) {
-  Product p{.a = std::move(a), .b = std::move(b)};
-  p.m = p.a.outer();
-  p.k = p.a.inner();
-  p.n = p.b.inner();
-  int64_t k = p.b.outer();
-  if (p.k != k)
-    return n.error(fmt::format("multiplies {} by {}: the inner extents are {} and {}", to_string(n.input(0).type),
-                               to_string(n.input(1).type), p.k, k));
-  auto batch = broadcast(p.a.batch, p.b.batch);
-  if (!batch) return n.error("batches: " + batch.error().message()).hint(batch.error().way_out());
-  p.batch = *std::move(batch);
-  return p;
-}
-
-Result<Product> matmul_product(const NodeContext& n) {
-  CHECK_OK(takes(n, 2, 2));
-  TRY(auto a, side(n, 0, flag(n, "transA"), flag(n, "transBatchA")));
-  TRY(auto b, side(n, 1, flag(n, "transB"), flag(n, "transBatchB")));
-  TRY(auto p, joined(n, std::move(a), std::move(b)));
-  p.alpha = n.node.attributes.real("alpha", 1);
-  return p;
-}
-
-Result<Product> gemm_product(const NodeContext& n) {
-  CHECK_OK(takes(n, 2, 3));
-  for (size_t i = 0; i < 2; ++i)
-    if (n.in(i).size() != 2)
-      return n
-          .error(
-              fmt::format("input {} ('{}') is {}; it must be a matrix", i, n.input(i).name, to_string(n.input(i).type)))
-          .hint("MatMul multiplies tensors of any rank; Flatten makes a matrix");
-  TRY(auto a, side(n, 0, flag(n, "transA"), false));
-  TRY(auto b, side(n, 1, flag(n, "transB"), false));
-  TRY(auto p, joined(n, std::move(a), std::move(b)));
-  p.alpha = n.node.attributes.real("alpha", 1);
-  p.beta = n.node.attributes.real("beta", 1);
-  if (!n.has_input(2)) return p;
-  CHECK_OK(is_float(n, 2));
-  auto sum = broadcast(n.in(2), p.out());
-  if (!sum || *sum != p.out())
-    return n
-        .error(fmt::format("C is {}, which does not broadcast to the product {}", to_string(n.input(2).type),
-                           to_string(p.out())))
-        .hint("C may be a scalar, [N], [1,N], [M,1] or [M,N]");
-  return p;
-}
-
-bool is_gemm(const NodeContext& n) {
-  return n.node.op.type == "Gemm";
-}
-// The node was inferred before, so there is no error to meet.
-Product product(const NodeContext& n) {
-  return is_gemm(n) ? *gemm_product(n) : *matmul_product(n);
-}
-
-Result<std::vector<TensorType>> infer_matmul(const NodeContext& n) {
-  TRY(auto p, matmul_product(n));
-  return std::vector<TensorType>{{DType::F32, p.out()}};
-}
-
-Result<std::vector<TensorType>> infer_gemm(const NodeContext& n) {
-  TRY(auto p, gemm_product(n));
+Result<std::vector<TensorType>> infer(const NodeContext& n) {
+  TRY(auto p, checked_product(n));
   return std::vector<TensorType>{{DType::F32, p.out()}};
 }
 
@@ -378,46 +258,33 @@ int64_t macs(const NodeContext& n) {
   return count(p.batch) * p.m * p.n * p.k;
 }
 
+constexpr Operator matrix_product(std::string_view domain, std::string_view type, int since, std::string_view summary,
+                                  std::string_view verified) {
+  return {.domain = domain,
+          .type = type,
+          .since = since,
+          .summary = summary,
+          .verified = verified,
+          .infer = infer,
+          .reference = reference,
+          .gradient = gradient,
+          .tile_map = tile_map,
+          .kernel = kernel,
+          .cycles = cycles,
+          .macs = macs};
+}
+
 }  // namespace
 
 namespace defined {
 
-const Operator Gemm{.domain = "",
-                    .type = "Gemm",
-                    .since = 7,
-                    .summary = "alpha * A.B + beta * C (transA, transB; C broadcasts)",
-                    .verified = "onnx, torch",
-                    .infer = infer_gemm,
-                    .reference = reference,
-                    .gradient = gradient,
-                    .tile_map = tile_map,
-                    .kernel = kernel,
-                    .cycles = cycles,
-                    .macs = macs};
-const Operator MatMul{.domain = "",
-                      .type = "MatMul",
-                      .since = 1,
-                      .summary = "numpy's product: vectors, batches, broadcast batches",
-                      .verified = "onnx, torch",
-                      .infer = infer_matmul,
-                      .reference = reference,
-                      .gradient = gradient,
-                      .tile_map = tile_map,
-                      .kernel = kernel,
-                      .cycles = cycles,
-                      .macs = macs};
-const Operator FusedMatMul{.domain = "com.microsoft",
-                           .type = "FusedMatMul",
-                           .since = 1,
-                           .summary = "MatMul with alpha, transA, transB, transBatchA, transBatchB",
-                           .verified = "reference",
-                           .infer = infer_matmul,
-                           .reference = reference,
-                           .gradient = gradient,
-                           .tile_map = tile_map,
-                           .kernel = kernel,
-                           .cycles = cycles,
-                           .macs = macs};
+const Operator Gemm =
+    matrix_product("", "Gemm", 7, "alpha * A.B + beta * C (transA, transB; C broadcasts)", "onnx, differences");
+const Operator MatMul =
+    matrix_product("", "MatMul", 1, "numpy's product: vectors, batches, broadcast batches", "onnx, differences");
+const Operator FusedMatMul =
+    matrix_product("com.microsoft", "FusedMatMul", 1, "MatMul with alpha, transA, transB, transBatchA, transBatchB",
+                   "reference, differences");
 
 }  // namespace defined
 }  // namespace tessera::ops

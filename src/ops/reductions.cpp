@@ -145,43 +145,31 @@ double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   return 120 + share * (terms * per_term + 30);
 }
 
+constexpr Operator reducing(std::string_view domain, std::string_view type, std::string_view summary,
+                            std::string_view verified) {
+  return {.domain = domain,
+          .type = type,
+          .since = 1,
+          .summary = summary,
+          .verified = verified,
+          .infer = infer,
+          .reference = reference,
+          .gradient = gradient,
+          .tile_map = tile_map,
+          .kernel = kernel,
+          .cycles = cycles};
+}
+
 }  // namespace
 
 namespace defined {
 
-const Operator ReduceSum{.domain = "",
-                         .type = "ReduceSum",
-                         .since = 1,
-                         .summary = "sums over axes (attribute or input; all where none are named)",
-                         .verified = "onnx, torch",
-                         .infer = infer,
-                         .reference = reference,
-                         .gradient = gradient,
-                         .tile_map = tile_map,
-                         .kernel = kernel,
-                         .cycles = cycles};
-const Operator ReduceMean{.domain = "",
-                          .type = "ReduceMean",
-                          .since = 1,
-                          .summary = "means over axes (attribute or input; all where none are named)",
-                          .verified = "onnx, torch",
-                          .infer = infer,
-                          .reference = reference,
-                          .gradient = gradient,
-                          .tile_map = tile_map,
-                          .kernel = kernel,
-                          .cycles = cycles};
-const Operator ReduceSumTraining{.domain = "com.microsoft",
-                                 .type = "ReduceSumTraining",
-                                 .since = 1,
-                                 .summary = "ReduceSum with axes as input",
-                                 .verified = "reference",
-                                 .infer = infer,
-                                 .reference = reference,
-                                 .gradient = gradient,
-                                 .tile_map = tile_map,
-                                 .kernel = kernel,
-                                 .cycles = cycles};
+const Operator ReduceSum =
+    reducing("", "ReduceSum", "sums over axes (attribute or input; all where none are named)", "onnx, differences");
+const Operator ReduceMean =
+    reducing("", "ReduceMean", "means over axes (attribute or input; all where none are named)", "onnx, differences");
+const Operator ReduceSumTraining =
+    reducing("com.microsoft", "ReduceSumTraining", "ReduceSum with axes as input", "reference, differences");
 
 }  // namespace defined
 }  // namespace tessera::ops

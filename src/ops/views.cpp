@@ -108,55 +108,27 @@ std::vector<Alias> aliases(const NodeContext&) {
   return {{Alias::Kind::View, 0, 0}};
 }
 
+constexpr Operator view(std::string_view type, int since, std::string_view summary, decltype(Operator::infer) infer) {
+  return {.domain = "",
+          .type = type,
+          .since = since,
+          .summary = summary,
+          .verified = "onnx, differences",
+          .infer = infer,
+          .reference = reference,
+          .gradient = gradient,
+          .aliases = aliases};
+}
+
 }  // namespace
 
 namespace defined {
 
-const Operator Reshape{.domain = "",
-                       .type = "Reshape",
-                       .since = 5,
-                       .summary = "the same elements under another shape (0, -1, allowzero)",
-                       .verified = "onnx, torch",
-                       .infer = infer_reshape,
-                       .reference = reference,
-                       .gradient = gradient,
-                       .aliases = aliases};
-const Operator Flatten{.domain = "",
-                       .type = "Flatten",
-                       .since = 1,
-                       .summary = "two axes: those before `axis` and those from it on",
-                       .verified = "onnx, torch",
-                       .infer = infer_flatten,
-                       .reference = reference,
-                       .gradient = gradient,
-                       .aliases = aliases};
-const Operator Squeeze{.domain = "",
-                       .type = "Squeeze",
-                       .since = 1,
-                       .summary = "drops axes of 1 (axes as attribute or input)",
-                       .verified = "onnx, torch",
-                       .infer = infer_squeeze,
-                       .reference = reference,
-                       .gradient = gradient,
-                       .aliases = aliases};
-const Operator Unsqueeze{.domain = "",
-                         .type = "Unsqueeze",
-                         .since = 1,
-                         .summary = "inserts axes of 1 (axes as attribute or input)",
-                         .verified = "onnx, torch",
-                         .infer = infer_unsqueeze,
-                         .reference = reference,
-                         .gradient = gradient,
-                         .aliases = aliases};
-const Operator Identity{.domain = "",
-                        .type = "Identity",
-                        .since = 1,
-                        .summary = "the input under another name",
-                        .verified = "onnx, torch",
-                        .infer = infer_identity,
-                        .reference = reference,
-                        .gradient = gradient,
-                        .aliases = aliases};
+const Operator Reshape = view("Reshape", 5, "the same elements under another shape (0, -1, allowzero)", infer_reshape);
+const Operator Flatten = view("Flatten", 1, "two axes: those before `axis` and those from it on", infer_flatten);
+const Operator Squeeze = view("Squeeze", 1, "drops axes of 1 (axes as attribute or input)", infer_squeeze);
+const Operator Unsqueeze = view("Unsqueeze", 1, "inserts axes of 1 (axes as attribute or input)", infer_unsqueeze);
+const Operator Identity = view("Identity", 1, "the input under another name", infer_identity);
 
 }  // namespace defined
 }  // namespace tessera::ops
