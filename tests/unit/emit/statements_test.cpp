@@ -1,0 +1,164 @@
+#include "emit/statements.hpp"
+
+#include <gtest/gtest.h>
+
+#include "emit/names.hpp"
+
+namespace tessera::emit {
+namespace {
+
+using schedule::Block;
+using schedule::If;
+using schedule::Kernel;
+using schedule::Let;
+using schedule::Loop;
+using schedule::Place;
+using schedule::Section;
+using schedule::Step;
+using schedule::Transfer;
+using schedule::Wait;
+
+// Two memories and a RAM behind them, with an engine between each two.
+target::Target small_target() {
+  target::Target target;
+  target.memories = {{.level = "L1"}, {.level = "L2"}, {.level = "L3", .addressable = false}};
+  target.engines = {{.name = "dma", .far = "L2", .near = "L1"}, {.name = "ram", .far = "L3", .near = "L2"}};
+  return target;
+}
+
+struct Fixture {
+  target::Target target = small_target();
+  schedule::Schedule schedule;
+  std::vector<std::string> names = {"L2_x", "L1_x", "L3_w"};
+  Graph graph;
+
+  Fixture() {
+    schedule.buffers = {{.name = "x", .level = 1, .slot_size = Bytes(4096)},
+                        {.name = "x_slots", .level = 0, .slot_size = Bytes(512), .slots = 2},
+                        {.name = "w", .level = 2, .slot_size = Bytes(4096)}};
+    schedule.handles = 4;
+  }
+  std::string text(Section section) {
+    schedule.training = {section};
+    auto engines = engines_of_handles(schedule, target);
+    if (!engines) return engines.error().text();
+    std::string all;
+    for (const auto& line : statements(section, {schedule, target, *engines, names})) all += line + "\n";
+    return all;
+  }
+};
+
+Transfer fetch(const Expr& slot, const Expr& byte, const Expr& handle) {
+  return {.far = {{0}, 0, byte}, .near = {{1}, slot, 0}, .line = 512, .handle = handle};
+}
+
+TEST(Statements, ADoubleBufferedLoopReadsAsWritten) {
+  auto t = Expr::var(0);
+  Kernel relu{.inputs = {{{1}, t % 2, 0}}, .outputs = {{{1}, t % 2, 0}}};
+  relu.call = {"ts_relu",
+               "unary",
+               {{"x", ops::OperandRef{ops::OperandRef::Kind::Input, 0}},
+                {"y", ops::OperandRef{ops::OperandRef::Kind::Output, 0}},
+                {"n", Expr(128)}}};
+  Section section{{},
+                  {"t"},
+                  {Step{fetch(0, 0, 0)},
+                   Step{Loop{0,
+                             8,
+                             {Step{If{less(t + 1, 8), {Step{fetch((t + 1) % 2, (t + 1) * 512, (t + 1) % 2)}}}},
+                              Step{Wait{t % 2}}, Step{relu}}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  pi_cl_dma_cmd(ext(L2_x), loc(L1_x), 512, TS_IN, &dma[0]);\n"
+            "  for (int32_t t = 0; t < 8; ++t) {\n"
+            "    if (t + 1 < 8) {\n"
+            "      pi_cl_dma_cmd(ext(L2_x + (t + 1) * 512), loc(L1_x + (t + 1) % 2 * 512), 512, TS_IN, &dma[(t + 1) % "
+            "2]);\n"
+            "    }\n"
+            "    pi_cl_dma_cmd_wait(&dma[t % 2]);\n"
+            "    pi_cl_team_fork(TS_CORES, ts_relu, &(struct ts_relu_args){\n"
+            "        .x = l1(L1_x + t % 2 * 512), .y = l1(L1_x + t % 2 * 512), .n = 128});\n"
+            "  }\n");
+}
+
+TEST(Statements, LinesAtAStrideAreATwoDimensionalTransfer) {
+  auto transfer = fetch(0, 0, 1);
+  transfer.direction = Transfer::Direction::Out;
+  transfer.lines = 4;
+  transfer.line = 128;
+  transfer.far_stride = 1024;
+  EXPECT_EQ(Fixture().text({{}, {}, {Step{transfer}, Step{Wait{1}}}}),
+            "  pi_cl_dma_cmd_2d(ext(L2_x), loc(L1_x), 512, 1024, 128, TS_OUT, &dma[1]);\n"
+            "  pi_cl_dma_cmd_wait(&dma[1]);\n");
+}
+
+TEST(Statements, TheExternalRamHasItsOwnRequests) {
+  Transfer transfer{.engine = 1, .far = {{2}, 0, 64}, .near = {{0}, 0, 0}, .line = 256, .handle = 2};
+  EXPECT_EQ(Fixture().text({{}, {}, {Step{transfer}, Step{Wait{2}}}}),
+            "  pi_cl_ram_copy(&ts_ram, ts_l3 + (uint32_t)(L3_w + 64), l2(L2_x), 256, 1, &ram[2]);\n"
+            "  pi_cl_ram_copy_wait(&ram[2]);\n");
+}
+
+TEST(Statements, AHandleOfTwoKindsOfEnginesIsRefused) {
+  Transfer ram{.engine = 1, .far = {{2}, 0, 0}, .near = {{0}, 0, 0}, .line = 256, .handle = 2};
+  EXPECT_EQ(Fixture().text({{}, {}, {Step{ram}, Step{fetch(0, 0, 2)}}}), "handle 2 serves two kinds of engines");
+}
+
+TEST(Statements, WhatIsKnownIsNotComputed) {
+  auto t = Expr::var(0), m = Expr::var(1);
+  Section section{{},
+                  {"t", "m"},
+                  {Step{Loop{0,
+                             1,
+                             {Step{Let{1, t / 4}}, Step{If{less(t + 1, 1), {Step{fetch(0, 0, 3)}}}},
+                              Step{If{equal(t, 0), {Step{fetch(m, m * 4, 0)}}}}}}}}};
+  EXPECT_EQ(Fixture().text(section), "  pi_cl_dma_cmd(ext(L2_x), loc(L1_x), 512, TS_IN, &dma[0]);\n");
+}
+
+TEST(Statements, ANameThatNobodyReadsIsNotDeclared) {
+  auto t = Expr::var(0);
+  Section section{{},
+                  {"t", "a", "b", "c"},
+                  {Step{Loop{0,
+                             4,
+                             {Step{Let{1, t * 2}}, Step{Let{2, Expr::var(1) + 1}}, Step{Let{3, t * 512}},
+                              Step{fetch(0, Expr::var(3), 0)}, Step{Wait{0}}}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  for (int32_t t = 0; t < 4; ++t) {\n"
+            "    const int32_t c = t * 512;\n"
+            "    pi_cl_dma_cmd(ext(L2_x + c), loc(L1_x), 512, TS_IN, &dma[0]);\n"
+            "    pi_cl_dma_cmd_wait(&dma[0]);\n"
+            "  }\n");
+}
+
+TEST(Statements, NamesThatMeanSomethingElseAreNotShadowed) {
+  auto outer = Expr::var(0), inner = Expr::var(1), keyword = Expr::var(2);
+  Section section{{},
+                  {"t", "t", "for"},
+                  {Step{Loop{0, 2, {Step{Loop{1, 3, {Step{fetch(0, outer * 8 + inner * 4, 0)}, Step{Wait{0}}}}}}}},
+                   Step{Loop{2, 2, {Step{Wait{keyword}}}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  for (int32_t t = 0; t < 2; ++t) {\n"
+            "    for (int32_t t_2 = 0; t_2 < 3; ++t_2) {\n"
+            "      pi_cl_dma_cmd(ext(L2_x + t * 8 + t_2 * 4), loc(L1_x), 512, TS_IN, &dma[0]);\n"
+            "      pi_cl_dma_cmd_wait(&dma[0]);\n"
+            "    }\n"
+            "  }\n"
+            "  for (int32_t for_2 = 0; for_2 < 2; ++for_2) pi_cl_dma_cmd_wait(&dma[for_2]);\n");
+}
+
+TEST(Statements, ARangeCoversEveryValue) {
+  std::vector<Range> variables = {{0, 6}, {2, 3}};
+  auto t = Expr::var(0), u = Expr::var(1);
+  for (const Expr& e : {t * u - 4, t % 4 + 1, min(t, u) / 2, max(t - u, 0), (t + u) / u, less(t, 3) * 5, t % 9}) {
+    auto range = range_of(e, variables);
+    for (int64_t a = 0; a <= 6; ++a)
+      for (int64_t b = 2; b <= 3; ++b) {
+        int64_t values[] = {a, b};
+        EXPECT_GE(e.eval(values), range.low);
+        EXPECT_LE(e.eval(values), range.high);
+      }
+  }
+}
+
+}  // namespace
+}  // namespace tessera::emit
