@@ -13,7 +13,7 @@ namespace tessera::plan {
 namespace {
 
 constexpr LevelId kNear = 0, kHome = 1;
-// C wants every element at a multiple of its size, and a buffer may hold the widest: 64-bit class indices.
+// C wants every element at a multiple of its size, and a home may hold the widest: 64-bit class indices.
 constexpr int64_t kWidestElement = size_of(DType::I64);
 
 // Where a node is refused, the smallest budget with which all nodes would work is what helps.
@@ -89,7 +89,7 @@ Result<TilingProblem> Planner::problem(const Node& node) const {
   if (!p.engine)
     return internal_error("{}: no DMA engine between {} and {}", target_.name, target_.memories[kHome].level,
                           target_.memories[kNear].level);
-  p.alignment = std::max({target_.memories[kNear].alignment, p.engine->alignment, kWidestElement});
+  p.alignment = std::max(target_.memories[kNear].alignment, p.engine->alignment);
   p.budget = near_budget() - plan_.reserved[kNear];
   p.buffering = options_.buffering;
   p.cores = options_.cores;
