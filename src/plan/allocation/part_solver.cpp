@@ -70,15 +70,24 @@ int64_t PartSolver::lap_length() const {
   return use_.portfolio ? static_cast<int64_t>(kStrategies.size()) : 1;
 }
 
-// Between the bound and the best height: at the bound itself, which is often reached, and on the way there.
+// The first lap aims where each strategy is at its best. Later every fourth search aims at the bound itself, the others
+// below the best height, further below as long as that succeeds.
 int64_t PartSolver::target(int64_t goal) const {
   const int64_t low = std::max(goal, lower_), high = height_ - 1;
   if (goal > lower_) return std::min(goal, high);
-  constexpr std::array<int64_t, 5> kEighths{0, 8, 4, 7, 2};
-  int64_t aim = low + (high - low) * kEighths[searches_ % kEighths.size()] / 8;
-  if (const int64_t percent = kStrategies[searches_ % lap_length()].percent; searches_ < lap_length())
+  int64_t aim = low;
+  if (searches_ < lap_length()) {
+    const int64_t percent = kStrategies[searches_].percent;
     aim = std::min(high, low + low / 100 * percent + low % 100 * percent / 100);
+  } else if (searches_ % 4 != 3) {
+    aim = high - static_cast<int64_t>(static_cast<double>(high - low) * ambition_);
+  }
   return std::max(lower_, heights_.at_most(aim));
+}
+
+void PartSolver::learn_ambition(bool found) {
+  if (searches_ < lap_length() || searches_ % 4 == 3) return;
+  ambition_ = found ? std::min(1.0, 2.0 * ambition_ + 0.02) : 0.9 * ambition_;
 }
 
 // The orders as they are at first, then shaken; in between, the best packing again with some items out of their turn.
@@ -105,6 +114,7 @@ void PartSolver::search_round(int64_t goal, int64_t limit) {
   const int64_t aim = target(goal), before = search_->steps();
   const Outcome outcome =
       search_->run(aim, kStrategies[searches_ % lap_length()].pick, next_order(), std::min(patience_, limit));
+  learn_ambition(outcome == Outcome::Found);
   ++searches_;
   steps_ += search_->steps() - before;
   if (outcome == Outcome::Impossible) lower_ = std::max(lower_, std::min(height_, heights_.at_least(aim + 1)));

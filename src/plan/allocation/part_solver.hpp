@@ -40,6 +40,7 @@ class PartSolver {
   void shuffle_round(int64_t goal, int64_t limit);
   int64_t lap_length() const;
   int64_t target(int64_t goal) const;
+  void learn_ambition(bool found);
   std::vector<int> next_order();
   bool take(int64_t height, const std::vector<int64_t>& offsets);
 
@@ -53,6 +54,7 @@ class PartSolver {
   std::vector<int64_t> offsets_, trial_;
   std::vector<int> order_;  // the best order that first-fit has seen
   int64_t order_height_ = 0;
+  double ambition_ = 0.5;  // which part of the way to the bound the next search tries
   int64_t height_ = 0, lower_ = 0, steps_ = 0, searches_ = 0, patience_ = 0;
 };
 

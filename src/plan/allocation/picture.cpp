@@ -76,10 +76,11 @@ void draw_name(const Canvas& canvas, const Buffer& buffer, int64_t offset, std::
   const double letters = static_cast<double>(std::max<size_t>(buffer.id.size(), 1)) * 0.62;
   const double flat = std::min({14.0, h * 0.85, w * 0.95 / letters}),
                upright = std::min({14.0, w * 0.85, h * 0.95 / letters});
-  const double size = std::max(flat, upright);
+  const bool turned = h > w && upright > flat;
+  const double size = turned ? upright : flat;
   if (size < 5.5) return;
   const double cx = x + w / 2, cy = y + h / 2;
-  const std::string turn = upright > flat + 0.5 ? fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", cx, cy) : "";
+  const std::string turn = turned ? fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", cx, cy) : "";
   out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\"{}>{}</text>", cx, cy + size * 0.35, size,
                      turn, escaped(buffer.id));
 }

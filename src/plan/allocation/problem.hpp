@@ -26,7 +26,7 @@ struct Gap {
 };
 
 struct Buffer {
-  std::string id;  // for people: messages, CSV, picture; need not be unique
+  std::string id = {};  // for people: messages, CSV, picture; need not be unique
   int64_t lower = 0;
   int64_t upper = 0;  // lives during [lower, upper); an empty lifetime or an empty buffer conflicts with nothing
   Bytes size{};
@@ -37,7 +37,7 @@ struct Buffer {
 };
 
 struct Problem {
-  std::vector<Buffer> buffers;
+  std::vector<Buffer> buffers = {};
   // Groups of buffers (by index) that stand at one offset, alive together or not: aliases, in-place results.
   std::vector<std::vector<int>> share = {};
   // Pairs of buffers (by index) whose bytes [offset, offset + size) are disjoint even when they never live together.
@@ -48,10 +48,11 @@ struct Problem {
 };
 
 struct Solution {
-  std::vector<Bytes> offsets;  // one for each buffer, always a valid packing, even when it is higher than the capacity
-  Bytes height{};              // the highest end of a buffer
-  Bytes lower_bound{};         // no packing is lower than this
-  int64_t steps = 0;           // search effort spent, in the unit of Options::steps
+  std::vector<Bytes> offsets =
+      {};               // one for each buffer, always a valid packing, even when it is higher than the capacity
+  Bytes height{};       // the highest end of a buffer
+  Bytes lower_bound{};  // no packing is lower than this
+  int64_t steps = 0;    // search effort spent, in the unit of Options::steps
   bool operator==(const Solution&) const = default;
 
   bool optimal() const { return height == lower_bound; }
