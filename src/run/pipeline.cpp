@@ -46,27 +46,12 @@ Result<void> refuse_empty(const Graph& graph) {
   return {};
 }
 
-Result<int> choose_cores(const std::optional<int64_t>& wanted, const target::Target& target) {
-  if (!wanted) return target.workers;
-  if (*wanted > target.workers)
-    return input_error("--cores {}: {} has {} cores that can work", *wanted, target.name, target.workers);
-  return static_cast<int>(*wanted);
-}
-
 std::vector<Bytes> budgets(const plan::Options& options, const target::Target& target) {
   std::vector<Bytes> budget;
   for (auto& memory : target.memories) budget.push_back(memory.size);
   if (options.l1 && !budget.empty()) budget[0] = *options.l1;
   if (options.l2 && budget.size() > 1) budget[1] = *options.l2;
   return budget;
-}
-
-// A budget beyond the chip's memory would be a promise that the chip cannot keep.
-Result<void> refuse_beyond(const std::optional<Bytes>& budget, size_t level, std::string_view option,
-                           const target::Target& target) {
-  if (!budget || level >= target.memories.size() || *budget <= target.memories[level].size) return {};
-  return input_error("{} {} is more than {} has: its {} is {}", option, format_bytes(*budget), target.name,
-                     target.memories[level].level, format_bytes(target.memories[level].size));
 }
 
 // Every file of the list is there with the bytes that were written; images have no other witness.
@@ -94,10 +79,8 @@ Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& 
   Stopwatch watch;
   Compiled compiled{.model = source.model};
   TRY(compiled.target, target::load_target(options.target, target::default_target_directory()));
-  CHECK_OK(refuse_beyond(options.plan.l1, 0, "--l1", compiled.target));
-  CHECK_OK(refuse_beyond(options.plan.l2, 1, "--l2", compiled.target));
   auto plan_options = options.plan;
-  TRY(plan_options.cores, choose_cores(options.cores, compiled.target));
+  plan_options.cores = static_cast<int>(options.cores.value_or(compiled.target.workers));
   TRY(auto model, load_model(source));
   compiled.notes = model.notes;
   CHECK_OK(refuse_empty(model.graph));

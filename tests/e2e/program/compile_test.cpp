@@ -1,0 +1,121 @@
+// `tessera compile`, `check`, `infer`, and the lists.
+#include <fstream>
+
+#include "session.hpp"
+
+namespace tessera::test {
+namespace {
+
+namespace fs = std::filesystem;
+using Compile = Session;
+using Infer = Session;
+using Lists = Session;
+
+// Every file below a folder with its bytes.
+std::vector<std::pair<std::string, std::string>> contents(const fs::path& folder) {
+  std::vector<std::pair<std::string, std::string>> all;
+  for (auto& entry : fs::recursive_directory_iterator(folder))
+    if (entry.is_regular_file()) all.emplace_back(fs::relative(entry.path(), folder).string(), read_text(entry.path()));
+  std::sort(all.begin(), all.end());
+  return all;
+}
+
+TEST_F(Compile, TheSameBytesInTwoFolders) {
+  for (auto* model : {"simplemlp", "mlp:17-13-7-5"}) {
+    fs::create_directories(folder.path() / "somewhere/else");
+    tessera({"compile", model, "--batch", "3", "-o", "a"});
+    tessera({"compile", model, "--batch", "3", "-o", "somewhere/else/b"});
+    const auto a = contents(folder.path() / "a"), b = contents(folder.path() / "somewhere/else/b");
+    ASSERT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].first, b[i].first);
+      EXPECT_TRUE(a[i].second == b[i].second) << a[i].first;
+    }
+    fs::remove_all(folder.path() / "a");
+    fs::remove_all(folder.path() / "somewhere");
+  }
+}
+
+TEST_F(Compile, AGoodDirectoryPassesTheCheck) {
+  tessera({"compile", "simplemlp", "-o", "out"});
+  const auto verdict = json({"check", "out"});
+  EXPECT_GT(verdict["kernels"], 5);
+  EXPECT_GT(verdict["transfers"], 5);
+}
+
+TEST_F(Compile, DamageAnywhereInADirectoryIsCaught) {
+  tessera({"compile", "mlp:20-10-4", "-o", "out"});
+  size_t damaged = 0;
+  for (auto& [name, bytes] : contents(folder.path() / "out")) {
+    const auto path = folder.path() / "out" / name;
+    for (size_t at : {size_t{0}, bytes.size() / 2, bytes.size() - 1}) {
+      auto broken = bytes;
+      broken[at] = static_cast<char>(broken[at] ^ 1);
+      std::ofstream(path, std::ios::binary) << broken;
+      const auto ran = run_program({TESSERA_PROGRAM, "check", "out"}, folder.path());
+      EXPECT_TRUE(ran.code == 1 || ran.code == 2) << name << " at " << at << ": " << ran.code << " " << ran.err;
+      EXPECT_TRUE(ran.err.starts_with("error: ")) << ran.err;
+      ++damaged;
+    }
+    fs::remove(path);
+    const auto missing = run_program({TESSERA_PROGRAM, "check", "out"}, folder.path());
+    EXPECT_TRUE(missing.code == 1 || missing.code == 2) << name << ": " << missing.err;
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+  EXPECT_GT(damaged, 30u);
+  tessera({"check", "out"});
+}
+
+TEST_F(Compile, TheProjectBuildsAndRunsOnItsOwn) {
+  tessera({"compile", "mlp:20-10-4", "--steps", "2", "-o", "out"});
+  const auto make = run_program({"/usr/bin/make", "-C", "out"}, folder.path());
+  EXPECT_EQ(make.code, 0) << make.err;
+}
+
+// Checklist 41: 47 542 lines of C for one small network.
+TEST_F(Compile, SimplemlpTrainingIsShortEnoughToRead) {
+  tessera({"compile", "simplemlp", "-o", "out"});
+  const auto text = read_text(folder.path() / "out/network.c");
+  EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 600);
+  EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 50);
+}
+
+TEST_F(Infer, AgreesWithTheExpectedOutputs) {
+  NEEDS_PYTHON();
+  tessera({"zoo", "export", "mlp:20-10-4", "--batch", "2", "-o", "m.onnx"});
+  std::ofstream(folder.path() / "expect.py") << R"(
+import numpy as np, onnx
+from onnx import numpy_helper
+w = {t.name: numpy_helper.to_array(t) for t in onnx.load("m.onnx").graph.initializer}
+x = np.random.default_rng(3).standard_normal((2, 20)).astype(np.float32)
+h = np.maximum(x @ w["fc1.weight"].T + w["fc1.bias"], 0)
+y = h @ w["fc2.weight"].T + w["fc2.bias"]
+np.savez("x.npz", input=x); np.savez("y.npz", fc2=y); np.savez("wrong.npz", fc2=y + 0.01)
+)";
+  ASSERT_EQ(run_program({"/usr/bin/python3", "expect.py"}, folder.path()).code, 0);
+  const auto run = json({"infer", "m.onnx", "--inputs", "x.npz", "--expect", "y.npz", "--tolerance", "1e-5"});
+  EXPECT_LT(run["max_error"], 1e-5);
+  EXPECT_EQ(run["outputs"]["fc2"]["shape"], nlohmann::json({2, 4}));
+  EXPECT_EQ(run["outputs"]["fc2"]["values"].size(), 8u);
+  const auto wrong = tessera({"infer", "m.onnx", "--inputs", "x.npz", "--expect", "wrong.npz"}, 1);
+  EXPECT_NE(wrong.err.find("error: fc2[0]"), std::string::npos) << wrong.err;
+  // Tiles, buffers, cores and random moments change no bit.
+  for (auto& more :
+       std::vector<std::vector<std::string>>{{"--l1", "2k"}, {"--tiling", "off"}, {"--cores", "3"}, {"--sanitize"}}) {
+    std::vector<std::string> command{"infer", "m.onnx", "--inputs", "x.npz"};
+    command.insert(command.end(), more.begin(), more.end());
+    EXPECT_EQ(json(command)["bits"], run["bits"]) << more[0];
+  }
+}
+
+TEST_F(Lists, OperatorsTargetsAndModels) {
+  EXPECT_GT(json({"ops"})["operators"].size(), 25u);
+  EXPECT_NE(tessera({"ops"}).out.find("Gemm"), std::string::npos);
+  EXPECT_NE(tessera({"targets"}).out.find("siracusa"), std::string::npos);
+  EXPECT_GE(json({"targets"})["targets"].size(), 1u);
+  EXPECT_NE(tessera({"zoo", "list"}).out.find("simplemlp"), std::string::npos);
+  EXPECT_EQ(json({"zoo", "list"})["models"][0]["name"], "simplemlp");
+}
+
+}  // namespace
+}  // namespace tessera::test
