@@ -149,5 +149,12 @@ TEST(Reduce, agrees_with_differences) {
   }
 }
 
+// The comparison itself must be able to fail: no agreement is close enough for a negative tolerance.
+TEST(Harness, a_wrong_gradient_is_seen) {
+  std::mt19937 rng(9);
+  auto n = one_node({"", "MatMul"}, {f32({2, 3}), f32({3, 4})}, {});
+  EXPECT_NE(gradient_failure(n, random_arrays(n, rng), {true, true}, rng, -1.0), "");
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -174,7 +174,7 @@ TEST(Reduce, over_any_axes) {
     size_t rank = rng() % 6;
     int64_t terms = 1;
     for (size_t a = 0; a < rank; ++a) {
-      shape.push_back(random_extent(rng, rank > 3 ? 5 : 12));
+      shape.push_back(random_extent(rng, rank > 3 ? 5 : 12) + i % 2);
       if (rng() % 2) axes.push_back(static_cast<int64_t>(a) - (rng() % 2 ? static_cast<int64_t>(rank) : 0));
       terms *= shape.back();
     }
@@ -185,6 +185,15 @@ TEST(Reduce, over_any_axes) {
                           {"noop_with_empty_axes", static_cast<int64_t>(rng() % 2)}};
     expect_kernel(one_node(op, {f32(shape), i64s(axes)}, attributes), rng, sum_tolerance(terms));
   }
+}
+
+TEST(Reduce, with_shares_of_cores_that_start_within_a_line) {
+  std::mt19937 rng(12);
+  for (const Shape& shape : {Shape{3, 4, 5}, {7, 3, 9}, {3, 2, 5, 2, 7}, {5, 2, 3, 2}})
+    expect_kernel(
+        one_node({"", "ReduceSum"},
+                 {f32(shape), i64s(shape.size() == 5 ? std::vector<int64_t>{1, 3} : std::vector<int64_t>{1})}, {}),
+        rng);
 }
 
 TEST(Reduce, of_single_terms_keeps_their_bits) {
