@@ -136,24 +136,30 @@ Result<bool> shrink(const Problem& problem, Subset& subset, std::vector<int>& ch
   }
 }
 
-// Does no set of `size` buffers conflict? Only small problems are counted out.
-Result<bool> none_of_size(const Problem& problem, Subset& subset, size_t size) {
-  constexpr int64_t kMost = 3000;
+// Looks at every set of `size` buffers, where they are few enough, for one that conflicts.
+struct Survey {
+  bool complete = false;      // every set was judged: with nothing found, there is none
+  std::vector<int> conflict;  // the first found
+};
+Result<Survey> survey(const Problem& problem, Subset& subset, size_t size) {
+  constexpr double kMost = 3000;
   const size_t count = problem.buffers.size();
   double sets = 1;
   for (size_t k = 0; k < size; ++k) sets *= static_cast<double>(count - k) / static_cast<double>(k + 1);
-  if (sets > kMost) return false;
-  std::vector<int> chosen(size);
+  Survey result;
+  if (sets > kMost) return result;
+  result.complete = true;
   std::vector<char> in(count, 0);
   std::fill(in.begin(), in.begin() + size, 1);
   do {
-    chosen.clear();
+    std::vector<int> chosen;
     for (size_t b = 0; b < count; ++b)
       if (in[b]) chosen.push_back(static_cast<int>(b));
     TRY(const Verdict verdict, subset.judge(chosen));
-    if (verdict != Verdict::Fits) return false;
-  } while (std::prev_permutation(in.begin(), in.end()));
-  return true;
+    result.complete = result.complete && verdict != Verdict::Unknown;
+    if (verdict == Verdict::DoesNot) result.conflict = chosen;
+  } while (result.conflict.empty() && std::prev_permutation(in.begin(), in.end()));
+  return result;
 }
 
 // Fewer buffers than this cannot exceed the capacity, whatever their lifetimes: without padding, sizes must add up to
@@ -176,23 +182,29 @@ Result<Conflict> smallest_conflict(const Problem& problem, Bytes capacity, const
   Subset subset(problem, capacity, options);
   Conflict conflict;
   std::vector<int> chosen = overfull_set(problem, capacity);
-  const bool by_sum = !chosen.empty();
-  if (!by_sum) {
+  if (chosen.empty()) {
     chosen.resize(problem.buffers.size());
     std::iota(chosen.begin(), chosen.end(), 0);
     TRY(const Verdict verdict, subset.judge(chosen));
     if (verdict != Verdict::DoesNot) return conflict;
   }
   TRY(conflict.irreducible, shrink(problem, subset, chosen));
+  // Conflicts only grow: when no set of one buffer fewer conflicts, no smaller one does.
+  const size_t fewest = std::max<size_t>(1, fewest_by_size(problem, capacity));
+  for (conflict.minimum = chosen.size() <= fewest; !conflict.minimum && conflict.irreducible;) {
+    TRY(const Survey fewer, survey(problem, subset, chosen.size() - 1));
+    if (fewer.conflict.empty()) {
+      conflict.minimum = fewer.complete;
+      break;
+    }
+    chosen = fewer.conflict;
+    TRY(conflict.irreducible, shrink(problem, subset, chosen));
+    conflict.minimum = chosen.size() <= fewest;
+  }
   std::sort(chosen.begin(), chosen.end());
   conflict.buffers = chosen;
   TRY(const Verdict verdict, subset.judge(chosen, &conflict.lower_bound));
   (void)verdict;
-  // Conflicts only grow: when no set of one buffer fewer conflicts, no smaller one does.
-  conflict.minimum = chosen.size() <= 1 || chosen.size() == fewest_by_size(problem, capacity);
-  if (!conflict.minimum && conflict.irreducible) {
-    TRY(conflict.minimum, none_of_size(problem, subset, chosen.size() - 1));
-  }
   return conflict;
 }
 
