@@ -77,8 +77,9 @@ Result<void> judge_place(const Subject& s, const Buffer& b) {
   if (!s.is_level(b.level)) return s.refuse("buffer", "'{}' is in level {}, which does not exist", b.name, b.level);
   auto arena = std::ranges::find(s.plan.arenas, b.level, &plan::Arena::level);
   auto end = b.offset.count + b.slot_size.count * b.slots;
-  if (arena == s.plan.arenas.end() || b.slots < 1 || b.slot_size.count < 1 || b.offset.count < 0 ||
-      end > arena->size.count)
+  constexpr int kManySlots = 1 << 16;
+  if (arena == s.plan.arenas.end() || b.slots < 1 || b.slots > kManySlots || b.slot_size.count < 1 ||
+      b.offset.count < 0 || b.slot_size > arena->size || end > arena->size.count)
     return s.refuse("buffer", "'{}' at {} [{}, {}) leaves its arena of {}", b.name, s.level_name(b.level),
                     b.offset.count, end, arena == s.plan.arenas.end() ? 0 : arena->size.count);
   auto alignment = s.target.memories[static_cast<size_t>(b.level)].alignment;
@@ -176,6 +177,8 @@ int32_t shown_until(const Subject& s, TensorId t) {
 
 Result<void> judge_storage(const Subject& s, const Storage& storage, size_t index) {
   for (auto m : storage.members) {
+    if (!m || static_cast<size_t>(m.index) >= s.graph.tensors().size())
+      return s.refuse("storage", "storage {} '{}' has tensor {} as a member", index, storage.name, m.index);
     auto& tensor = s.graph.at(m);
     auto bytes = tensor.type.bytes();
     if (s.plan.storage_of[static_cast<size_t>(m.index)].index != static_cast<int32_t>(index))

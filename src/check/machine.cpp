@@ -209,9 +209,9 @@ Result<Machine::Spot> Machine::spot(const Place& place, int64_t bytes, std::stri
   auto& b = buffers[static_cast<size_t>(id)];
   auto slot = value(place.slot), byte = value(place.byte);
   if (slot < 0 || slot >= b.slots) return refuse("place", "{}: slot {} of {} in '{}'", what, slot, b.slots, b.name);
-  if (byte < 0 || byte + bytes > b.slot_size.count)
-    return refuse("place", "{}: bytes [{}, {}) leave the slot of {} in '{}'", what, byte, byte + bytes,
-                  b.slot_size.count, b.name);
+  if (byte < 0 || bytes > b.slot_size.count || byte > b.slot_size.count - bytes)
+    return refuse("place", "{}: {} bytes from {} leave the slot of {} in '{}'", what, bytes, byte, b.slot_size.count,
+                  b.name);
   auto position = section_->node.index;
   if (position < b.life.first || position > b.life.last)
     return refuse("lifetime", "{}: '{}' lives [{}, {}] and is used at {}", what, b.name, b.life.first, b.life.last,

@@ -24,7 +24,7 @@ int64_t volume(const ops::Box& box) {
 bool inside(const ops::Box& box, const Shape& view) {
   if (box.lo.size() != view.size() || box.len.size() != view.size()) return false;
   for (size_t a = 0; a < view.size(); ++a)
-    if (box.lo[a] < 0 || box.len[a] <= 0 || box.lo[a] + box.len[a] > view[a]) return false;
+    if (box.lo[a] < 0 || box.len[a] <= 0 || box.len[a] > view[a] || box.lo[a] > view[a] - box.len[a]) return false;
   return true;
 }
 

@@ -38,8 +38,8 @@ Result<Machine::Flight> Machine::judge_command(const Transfer& t) {
   if (lines > 1 && stride < line)
     return refuse("engine", "transfer of '{}': lines of {} bytes, {} apart", name, line, stride);
   if (lines == 1) stride = 0;
-  constexpr int64_t kTooMuch = int64_t{1} << 40;
-  if (line > kTooMuch || lines > kTooMuch || stride > kTooMuch || lines * std::max(line, stride) > kTooMuch)
+  constexpr int64_t kTooMuch = int64_t{1} << 30;  // no product of two of these overflows
+  if (line > kTooMuch || lines > kTooMuch || stride > kTooMuch)
     return refuse("place", "transfer of '{}': {} lines of {} bytes, {} apart", name, lines, line, stride);
   TRY(auto far, spot(t.far, (lines - 1) * stride + line, "far end of the transfer of '" + name + "'"));
   TRY(auto near, spot(t.near, line * lines, "near end of the transfer of '" + name + "'"));

@@ -80,7 +80,7 @@ TEST(Check, RefusalIsAFailedCheckWhenAskedFor) {
 TEST(Check, NamesNodeOperandStepAndRange) {
   auto c = handmade::relu_in_tiles();
   get<Transfer>(c, {0, 1, 0, 0}).line = 20;
-  expect_refused(c, "place", {"node 'y' (Relu)", "t=0", "'x'", "[0, 20)", "slot of 16"});
+  expect_refused(c, "place", {"node 'y' (Relu)", "t=0", "'x'", "20 bytes from 0", "slot of 16"});
   c = handmade::relu_in_tiles();
   get<Transfer>(c, {0, 1, 0, 0}).near.byte = 4;
   get<Transfer>(c, {0, 1, 0, 0}).line = 8;
@@ -216,7 +216,7 @@ TEST(CheckRegion, TheCommandMovesSomethingElse) {
   c = handmade::matmul_in_halves();
   get<Transfer>(c, {0, 0, 0, 0}).lines = 2;
   get<Transfer>(c, {0, 0, 0, 0}).near.byte = 32;
-  expect_refused(c, "place", {"bytes [32, 64)"});
+  expect_refused(c, "place", {"32 bytes from 32"});
 }
 
 TEST(CheckWriteBack, IsMissing) {
@@ -244,7 +244,7 @@ TEST(CheckPlace, OutsideOfItsBuffer) {
   expect_refused(c, "place", {"t=2", "slot 2 of 2"});
   c = handmade::relu_in_tiles();
   c.schedule.buffers[2].slot_size = Bytes(12);
-  expect_refused(c, "place", {"near end", "[0, 16)", "slot of 12"});
+  expect_refused(c, "place", {"near end", "16 bytes from 0", "slot of 12"});
   c = handmade::relu_in_tiles();
   get<Kernel>(c, {0, 1, 3}).inputs[0].buffer = {};
   expect_refused(c, "place", {"input 0 names buffer -1"});
