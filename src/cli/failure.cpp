@@ -46,10 +46,6 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-std::string path_of(const CLI::App& app) {
-  return app.get_parent() ? path_of(*app.get_parent()) + " " + app.get_name() : app.get_name();
-}
-
 Error unknown_word(CLI::App& command, std::string typed) {
   const bool option = typed.starts_with("-") && typed.size() > 1;
   if (option) typed = typed.substr(0, typed.find('='));
@@ -64,6 +60,10 @@ Error unknown_word(CLI::App& command, std::string typed) {
 }
 
 }  // namespace
+
+std::string path_of(const CLI::App& app) {
+  return app.get_parent() ? path_of(*app.get_parent()) + " " + app.get_name() : app.get_name();
+}
 
 CLI::App& deepest(CLI::App& app) {
   auto named = app.get_subcommands();

@@ -11,6 +11,9 @@ namespace tessera::cli {
 // The subcommand that was being parsed, down to the last one named.
 CLI::App& deepest(CLI::App& app);
 
+// "tessera zoo export"
+std::string path_of(const CLI::App& app);
+
 // The parser's complaint in our words, with the nearest name that exists.
 Error usage_error(CLI::App& app, const CLI::ParseError& error);
 

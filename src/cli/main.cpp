@@ -42,8 +42,8 @@ int run(int argc, char** argv) {
     }
     done = chosen();
   } catch (const CLI::CallForHelp&) {
-    auto chain = app.get_subcommands();
-    std::cout << (chain.empty() ? app.help() : deepest(app).help("", CLI::AppFormatMode::Normal));
+    auto& command = deepest(app);
+    std::cout << command.help(command.get_parent() ? path_of(*command.get_parent()) : "");
     return 0;
   } catch (const CLI::ParseError& error) {
     done = usage_error(app, error);

@@ -111,7 +111,6 @@ Result<emit::Project> make_project(Compiled& compiled, const emit::HarnessOption
 
 Result<check::Verdict> check_directory(const std::string& directory) {
   TRY(auto manifest, emit::read_manifest(directory));
-  CHECK_OK(compare_checksums(directory));
   TRY(auto target, target::load_target(manifest.target, target::default_target_directory()));
   CHECK_OK(verify(manifest.program.graph));
   auto verdict =
@@ -119,9 +118,11 @@ Result<check::Verdict> check_directory(const std::string& directory) {
   if (!verdict) return std::move(verdict).error().within(directory);
   TRY(auto project, emit::emit(manifest.program, manifest.plan, manifest.schedule, target, manifest.options));
   TRY(auto differing, emit::differing_files(project, directory));
-  if (differing.empty()) return verdict;
-  return mismatch("{}: {} is not what the schedule says", directory, differing[0])
-      .hint("compile the model again; edits of generated files do not last");
+  if (!differing.empty())
+    return mismatch("{}: {} is not what the schedule says", directory, differing[0])
+        .hint("compile the model again; edits of generated files do not last");
+  CHECK_OK(compare_checksums(directory));
+  return verdict;
 }
 
 }  // namespace tessera::run
