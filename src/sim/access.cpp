@@ -9,15 +9,15 @@
 namespace tessera::sim {
 
 Why slow_load(Core& c, const Op* op, uint32_t address, uint32_t size, uint64_t t, uint32_t& value, uint64_t& extra) {
-  c.op = op;
+  c.op = c.last_access = op;
   return c.chip->load(c, op, address, size, t, false, value, extra);
 }
 Why slow_store(Core& c, const Op* op, uint32_t address, uint32_t size, uint64_t t, uint32_t value, uint64_t& extra) {
-  c.op = op;
+  c.op = c.last_access = op;
   return c.chip->store(c, address, size, t, value, extra);
 }
 Why event_load(Core& c, const Op* op, uint32_t address, uint64_t t, uint32_t& value, uint64_t& extra) {
-  c.op = op;
+  c.op = c.last_access = op;
   return c.chip->load(c, op, address, 4, t, true, value, extra);
 }
 

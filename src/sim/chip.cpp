@@ -18,8 +18,16 @@ uint32_t isa_letters(const std::string& isa) {
   return bits;
 }
 
-DecodeContext context_of(const target::Target& t, const std::string& isa, bool timed) {
-  return {timed ? &t.timing : nullptr, isa_letters(isa), isa.find("xpulp") != std::string::npos};
+// The sanitizer allows only what the silicon has.
+uint32_t offered(const target::Target& t, const std::string& isa, bool sanitize) {
+  uint32_t bits = isa_letters(isa);
+  for (const char lacking : t.silicon_lacks)
+    if (sanitize && lacking >= 'a' && lacking <= 'z') bits &= ~isa_bit(lacking);
+  return bits;
+}
+
+DecodeContext context_of(const target::Target& t, const std::string& isa, const Options& o) {
+  return {o.timing ? &t.timing : nullptr, offered(t, isa, o.sanitize), isa.find("xpulp") != std::string::npos};
 }
 
 // A program that looks at the float flags gets them exactly; for all others they need not be computed.
@@ -49,9 +57,9 @@ Chip::Chip(const target::Target& target, const Elf& elf, Options options)
   }
   const auto cores = static_cast<size_t>(target_.cores);
   cluster_code_ =
-      std::make_unique<CodeStore>(memory_, context_of(target_, target_.cluster_isa, timed()), timed(), options_.trace);
+      std::make_unique<CodeStore>(memory_, context_of(target_, target_.cluster_isa, options_), timed(), options_.trace);
   fc_code_ =
-      std::make_unique<CodeStore>(memory_, context_of(target_, target_.fc_isa, timed()), timed(), options_.trace);
+      std::make_unique<CodeStore>(memory_, context_of(target_, target_.fc_isa, options_), timed(), options_.trace);
   cores_.resize(cores + 1);
   private_banks_.resize(cores + 1);
   private_units_.resize(2 * (cores + 1));
@@ -80,7 +88,7 @@ void Chip::make_core(Core& c, int id, bool is_fc) {
   c.chip = this;
   c.id = id;
   c.is_fc = is_fc;
-  c.isa = isa_letters(is_fc ? target_.fc_isa : target_.cluster_isa);
+  c.isa = offered(target_, is_fc ? target_.fc_isa : target_.cluster_isa, sanitizing());
   c.cache_bit = static_cast<uint16_t>(1u << (is_fc ? 15 : id));
   c.taken_cost = static_cast<uint8_t>(timed() ? timing().taken_branch : 1);
   c.jump_cost = static_cast<uint8_t>(timed() ? timing().jump : 1);

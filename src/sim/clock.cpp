@@ -207,7 +207,8 @@ void Chip::report_deadlock() {
   std::string who;
   for (const Core& c : cores_) {
     if (!c.started) continue;
-    const std::string at = where(c, code_of(c).address_of(c.op));
+    const bool asleep = !c.running && !c.parked && c.last_access;
+    const std::string at = where(c, code_of(c).address_of(asleep ? c.last_access : c.op));
     const char* state = c.parked ? "jumps to itself" : c.running ? "spins" : nullptr;
     who += fmt::format("\n  {}: {}", at,
                        state     ? state

@@ -15,7 +15,8 @@ T* zeroed(size_t n) {
   return p;
 }
 
-constexpr int32_t kOutside = -1;  // a branch or jump whose target is in no memory
+// A branch or jump whose target is in no memory; no instruction has these bits.
+constexpr int32_t kOutside = static_cast<int32_t>(0x80000000);
 
 bool is_relative(Kind k) {
   return (k >= Kind::Beq && k <= Kind::Bneimm) || k == Kind::Jal;

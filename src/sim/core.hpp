@@ -94,6 +94,7 @@ struct Core {
   uint64_t start_time = 0, sleep_time = 0;
   uint64_t debt = 0;  // cycles of a fetch, to be paid after the instruction that was fetched
   uint8_t wake_rd = 0;
+  const Op* last_access = nullptr;  // where a core that sleeps went to sleep
   uint64_t instructions = 0, long_instructions = 0;
   std::array<HardwareLoop, 2> loop{};
   Csrs csr;

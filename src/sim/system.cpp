@@ -229,11 +229,13 @@ void trap(Core& c, const Op* op, uint64_t t, uint64_t n, uint32_t cause, const s
 }
 
 std::string illegal(const Core& c, uint32_t word) {
-  if (word == 0xffffffff) return "branches to where there is no memory";
+  if (word == 0x80000000) return "branches to where there is no memory";
   const uint32_t opcode = word & 0x7f;
   const bool is_float = opcode == 0x07 || opcode == 0x27 || opcode == 0x53 || (opcode >= 0x43 && opcode <= 0x4f);
   if (is_float && !(c.isa & isa_bit('f')))
     return fmt::format("float instruction 0x{:08x} on a core without an FPU", word);
+  if (opcode == 0x2f && !(c.isa & isa_bit('a')))
+    return fmt::format("atomic instruction 0x{:08x}: the chip has no A extension", word);
   return fmt::format("illegal instruction 0x{:0{}x}", word, (word & 3) == 3 ? 8 : 4);
 }
 
