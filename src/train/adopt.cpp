@@ -68,6 +68,13 @@ Result<void> adopt_accumulators(Program& program) {
       return input_error("node '{}' ({}): two reset flags, '{}' and '{}'", node.name, to_string(node.op),
                          graph.at(program.reset).name, graph.at(reset).name);
     if (!program.reset) program.reset = reset ? reset : add_reset_flag(graph);
+    // ONNX Runtime's only output may be the flag "updated"; the optimizer reads the sum, so it is named too.
+    auto only = graph.at(id).outputs.size() == 1 ? graph.at(id).outputs[0] : TensorId{};
+    if (only && graph.at(only).type.dtype == DType::Bool) {
+      auto kept = graph.at(graph.at(id).inputs[0]);
+      auto sum = graph.add_tensor({kept.name + ".sum", kept.type, Role::Activation, {}});
+      graph.at(id).outputs.push_back(sum);
+    }
     auto& again = graph.at(id);
     again.inputs.resize(3);
     again.inputs[2] = program.reset;
