@@ -70,7 +70,7 @@ std::string home_comment(const Graph& graph, const plan::Storage& storage, size_
     }
     text += (text.empty() ? "" : ", ") + part;
   }
-  return comment_text(text);
+  return comment_text(text.empty() ? storage.name : text);
 }
 
 std::string formula(const Graph& graph, const Node& node) {

@@ -158,10 +158,11 @@ class Reader {
   static Result<plan::LevelId> level(const Json& j) { return index(j, 16); }
   static plan::Lifetime life(const Json& j) { return {j.at(0).get<int32_t>(), j.at(1).get<int32_t>()}; }
 
-  static Result<std::vector<plan::OperandPlan>> operands(const Json& j) {
+  Result<std::vector<plan::OperandPlan>> operands(const Json& j) const {
     std::vector<plan::OperandPlan> all;
     for (const auto& item : j) {
-      plan::OperandPlan operand{item.at(0).get<bool>(), {}};
+      plan::OperandPlan operand{.present = item.at(0).get<bool>()};
+      TRY(operand.home.index, index(item.at(2), out_.plan.storages.size(), true));
       for (const auto& h : item.at(1)) {
         plan::Hop hop;
         TRY(hop.from, level(h.at(0)));
@@ -176,7 +177,7 @@ class Reader {
     return all;
   }
 
-  static Result<plan::NodePlan> node_plan(const Json& j) {
+  Result<plan::NodePlan> node_plan(const Json& j) const {
     plan::NodePlan n;
     for (const auto& item : j.at("nest")) {
       plan::TileLevel tile;
@@ -226,6 +227,8 @@ class Reader {
       arena.lower_bound = Bytes(item.at(2).get<int64_t>());
       p.arenas.push_back(arena);
     }
+    for (const auto& item : j.at("reserved")) p.reserved.emplace_back(item.get<int64_t>());
+    TRY(p.stack_level, level(j.at("stack_level")));
     p.cores = j.at("cores").get<int>();
     return {};
   }

@@ -1,4 +1,5 @@
-// Program, Plan and Schedule as JSON. manifest_read.cpp reads every key that is written here.
+// Program, Plan and Schedule as JSON. manifest_read.cpp reads every key that is written here. Values are taken apart by
+// structured bindings, so that a member that is added and not written does not compile.
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -71,71 +72,80 @@ Result<Json> graph(const Source& source) {
   Json tensors = Json::array(), nodes = Json::array();
   const Graph& g = source.graph();
   for (size_t i = 0; i < g.tensors().size(); ++i) {
-    const auto& t = g.tensors()[i];
-    Json entry = {{"name", t.name}, {"type", type(t.type)}, {"role", static_cast<int>(t.role)}};
-    if (!t.value.empty()) entry["value"] = value_of(source, {static_cast<int32_t>(i)}, paths);
+    const auto& [name, tensor_type, role, value] = g.tensors()[i];
+    Json entry = {{"name", name}, {"type", type(tensor_type)}, {"role", static_cast<int>(role)}};
+    if (!value.empty()) entry["value"] = value_of(source, {static_cast<int32_t>(i)}, paths);
     tensors.push_back(std::move(entry));
   }
-  for (const auto& n : g.nodes()) {
-    Json attributes = Json::object();
-    for (const auto& [name, value] : n.attributes.entries()) attributes[name] = attribute(value);
-    nodes.push_back({{"name", n.name},
-                     {"op", {n.op.domain, n.op.type, n.version}},
-                     {"attributes", attributes},
-                     {"inputs", ids(n.inputs)},
-                     {"outputs", ids(n.outputs)},
-                     {"phase", static_cast<int>(n.phase)}});
+  for (const auto& [name, op, version, attributes, inputs, outputs, phase] : g.nodes()) {
+    Json values = Json::object();
+    for (const auto& [key, value] : attributes.entries()) values[key] = attribute(value);
+    nodes.push_back({{"name", name},
+                     {"op", {op.domain, op.type, version}},
+                     {"attributes", values},
+                     {"inputs", ids(inputs)},
+                     {"outputs", ids(outputs)},
+                     {"phase", static_cast<int>(phase)}});
   }
   return Json{
       {"name", g.name}, {"inputs", ids(g.inputs)}, {"outputs", ids(g.outputs)}, {"tensors", tensors}, {"nodes", nodes}};
 }
 
 Result<Json> program(const Source& source) {
-  const auto& p = source.program;
+  const auto& [of_program, data, label, reset, loss, parameters] = source.program;
   TRY(auto g, graph(source));
-  Json parameters = Json::array();
-  for (const auto& q : p.parameters) parameters.push_back({q.weight.index, q.accumulator.index, q.updated.index});
-  return Json{{"graph", g},           {"data", ids(p.data)},     {"label", p.label.index}, {"reset", p.reset.index},
-              {"loss", p.loss.index}, {"parameters", parameters}};
+  Json list = Json::array();
+  for (const auto& [weight, accumulator, updated] : parameters)
+    list.push_back({weight.index, accumulator.index, updated.index});
+  return Json{{"graph", g},           {"data", ids(data)},  {"label", label.index},
+              {"reset", reset.index}, {"loss", loss.index}, {"parameters", list}};
 }
 
 Json operands(const std::vector<plan::OperandPlan>& plans) {
   Json all = Json::array();
-  for (const auto& operand : plans) {
-    Json hops = Json::array();
-    for (const auto& h : operand.hops) hops.push_back({h.from, h.to, h.slots, h.slot_size.count, h.offset.count});
-    all.push_back({operand.present, hops});
+  for (const auto& [present, hops, home] : plans) {
+    Json list = Json::array();
+    for (const auto& [from, to, slots, slot_size, offset] : hops)
+      list.push_back({from, to, slots, slot_size.count, offset.count});
+    all.push_back({present, list, home.index});
   }
   return all;
 }
 
-Json plan(const plan::Plan& p) {
-  Json storages = Json::array(), storage_of = Json::array(), nodes = Json::array(), arenas = Json::array();
-  for (const auto& s : p.storages)
-    storages.push_back({{"name", s.name},
-                        {"members", ids(s.members)},
-                        {"level", s.level},
-                        {"offset", s.offset.count},
-                        {"size", s.size.count},
-                        {"life", {s.life.first, s.life.last}},
-                        {"persistent", s.persistent}});
-  for (auto id : p.storage_of) storage_of.push_back(id.index);
-  for (const auto& n : p.nodes) {
-    Json nest = Json::array();
-    for (const auto& level : n.nest) nest.push_back({level.level, level.tile, level.order});
-    nodes.push_back({{"nest", nest},
-                     {"inputs", operands(n.inputs)},
-                     {"outputs", operands(n.outputs)},
-                     {"scratch", operands(n.scratch)},
-                     {"estimate", n.estimate.count},
-                     {"tiles", n.tiles}});
-  }
-  for (const auto& a : p.arenas) arenas.push_back({a.level, a.size.count, a.lower_bound.count});
-  return {{"storages", storages}, {"storage_of", storage_of}, {"nodes", nodes}, {"arenas", arenas}, {"cores", p.cores}};
+Json node_plan(const plan::NodePlan& plan) {
+  const auto& [nest, inputs, outputs, scratch, estimate, tiles] = plan;
+  Json levels = Json::array();
+  for (const auto& [level, tile, order] : nest) levels.push_back({level, tile, order});
+  return {{"nest", levels},
+          {"inputs", operands(inputs)},
+          {"outputs", operands(outputs)},
+          {"scratch", operands(scratch)},
+          {"estimate", estimate.count},
+          {"tiles", tiles}};
+}
+
+Json storage_json(const plan::Storage& storage) {
+  const auto& [name, members, level, offset, size, life, persistent] = storage;
+  return {{"name", name},       {"members", ids(members)},         {"level", level},          {"offset", offset.count},
+          {"size", size.count}, {"life", {life.first, life.last}}, {"persistent", persistent}};
+}
+
+Json plan_json(const plan::Plan& plan) {
+  const auto& [storages, storage_of, nodes, arenas, stack_level, reserved, cores] = plan;
+  Json homes = Json::array(), home_of = Json::array(), node_plans = Json::array(), arena_list = Json::array(),
+       reserves = Json::array();
+  for (const auto& storage : storages) homes.push_back(storage_json(storage));
+  for (auto id : storage_of) home_of.push_back(id.index);
+  for (const auto& node : nodes) node_plans.push_back(node_plan(node));
+  for (const auto& [level, size, lower_bound] : arenas) arena_list.push_back({level, size.count, lower_bound.count});
+  for (auto bytes : reserved) reserves.push_back(bytes.count);
+  return {{"storages", homes},    {"storage_of", home_of},      {"nodes", node_plans}, {"arenas", arena_list},
+          {"reserved", reserves}, {"stack_level", stack_level}, {"cores", cores}};
 }
 
 Json place(const schedule::Place& p) {
-  return {p.buffer.index, text(p.slot), text(p.byte)};
+  const auto& [buffer, slot, byte] = p;
+  return {buffer.index, text(slot), text(byte)};
 }
 Json places(const std::vector<schedule::Place>& list) {
   Json all = Json::array();
@@ -160,17 +170,31 @@ Json call(const ops::KernelCall& c) {
 Json block(const schedule::Block& steps);
 
 struct WriteStep {
-  Json operator()(const schedule::Loop& s) const { return {"loop", s.variable, text(s.count), block(s.body)}; }
-  Json operator()(const schedule::Let& s) const { return {"let", s.variable, text(s.value)}; }
-  Json operator()(const schedule::If& s) const { return {"if", text(s.condition), block(s.then)}; }
-  Json operator()(const schedule::Wait& s) const { return {"wait", text(s.handle)}; }
-  Json operator()(const schedule::Transfer& s) const {
-    bool in = s.direction == schedule::Transfer::Direction::In;
-    return {in ? "in" : "out", s.engine,     s.tensor.index, text(s.region),     place(s.far),
-            place(s.near),     text(s.line), text(s.lines),  text(s.far_stride), text(s.handle)};
+  Json operator()(const schedule::Loop& step) const {
+    const auto& [variable, count, body] = step;
+    return {"loop", variable, text(count), block(body)};
   }
-  Json operator()(const schedule::Kernel& s) const {
-    return {"kernel", s.node.index, text(s.tile), places(s.inputs), places(s.outputs), places(s.scratch), call(s.call)};
+  Json operator()(const schedule::Let& step) const {
+    const auto& [variable, value] = step;
+    return {"let", variable, text(value)};
+  }
+  Json operator()(const schedule::If& step) const {
+    const auto& [condition, then] = step;
+    return {"if", text(condition), block(then)};
+  }
+  Json operator()(const schedule::Wait& step) const {
+    const auto& [handle] = step;
+    return {"wait", text(handle)};
+  }
+  Json operator()(const schedule::Transfer& step) const {
+    const auto& [direction, engine, tensor, region, far, near, line, lines, far_stride, handle] = step;
+    bool in = direction == schedule::Transfer::Direction::In;
+    return {in ? "in" : "out", engine,     tensor.index, text(region),     place(far),
+            place(near),       text(line), text(lines),  text(far_stride), text(handle)};
+  }
+  Json operator()(const schedule::Kernel& step) const {
+    const auto& [node, tile, inputs, outputs, scratch, kernel_call] = step;
+    return {"kernel", node.index, text(tile), places(inputs), places(outputs), places(scratch), call(kernel_call)};
   }
 };
 
@@ -182,25 +206,24 @@ Json block(const schedule::Block& steps) {
 
 Json sections(const std::vector<schedule::Section>& list) {
   Json all = Json::array();
-  for (const auto& s : list)
-    all.push_back({{"node", s.node.index}, {"variables", s.variables}, {"body", block(s.body)}});
+  for (const auto& [node, variables, body] : list)
+    all.push_back({{"node", node.index}, {"variables", variables}, {"body", block(body)}});
   return all;
 }
 
-Json schedule_json(const schedule::Schedule& s) {
-  Json buffers = Json::array();
-  for (const auto& b : s.buffers)
-    buffers.push_back({{"name", b.name},
-                       {"level", b.level},
-                       {"offset", b.offset.count},
-                       {"slot_size", b.slot_size.count},
-                       {"slots", b.slots},
-                       {"life", {b.life.first, b.life.last}},
-                       {"storage", b.storage.index}});
-  return {{"buffers", buffers},
-          {"handles", s.handles},
-          {"training", sections(s.training)},
-          {"optimizer", sections(s.optimizer)}};
+Json schedule_json(const schedule::Schedule& schedule) {
+  const auto& [buffers, handles, training, optimizer] = schedule;
+  Json list = Json::array();
+  for (const auto& [name, level, offset, slot_size, slots, life, storage] : buffers)
+    list.push_back({{"name", name},
+                    {"level", level},
+                    {"offset", offset.count},
+                    {"slot_size", slot_size.count},
+                    {"slots", slots},
+                    {"life", {life.first, life.last}},
+                    {"storage", storage.index}});
+  return {
+      {"buffers", list}, {"handles", handles}, {"training", sections(training)}, {"optimizer", sections(optimizer)}};
 }
 
 Result<Json> harness(const Source& source) {
@@ -223,7 +246,7 @@ Result<std::vector<File>> manifest_files(const Source& source) {
                    {"target", source.target.name},
                    {"harness", h},
                    {"program", p},
-                   {"plan", plan(source.plan)},
+                   {"plan", plan_json(source.plan)},
                    {"schedule", schedule_json(source.schedule)}};
   return std::vector<File>{{"schedule.json", manifest.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n"}};
 }

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "check/check.hpp"
 #include "emit/manifest_text.hpp"
 #include "support/compiled.hpp"
 
@@ -41,6 +42,10 @@ TEST(Manifest, EmittingWhatWasReadGivesTheSameBytes) {
     for (size_t i = 0; i < project->files.size(); ++i)
       EXPECT_EQ(again->files[i].bytes, project->files[i].bytes) << project->files[i].path;
     EXPECT_EQ(to_string(back->program.graph), to_string(network->program.graph));
+    // The manifest speaks of every member of a plan, so equal manifests are equal plans; but these it must have kept:
+    EXPECT_EQ(back->plan.reserved, network->plan.reserved);
+    EXPECT_EQ(back->plan.cores, network->plan.cores);
+    EXPECT_TRUE(check::check(back->program.graph, back->plan, back->schedule, network->target));
     EXPECT_EQ(schedule::to_string(back->schedule, back->program.graph),
               schedule::to_string(network->schedule, network->program.graph));
   }
