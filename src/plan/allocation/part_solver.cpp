@@ -70,11 +70,11 @@ int64_t PartSolver::lap_length() const {
   return use_.portfolio ? static_cast<int64_t>(kStrategies.size()) : 1;
 }
 
-// The first lap aims where each strategy is at its best. Later every fourth search aims at the bound itself, the others
+// The first lap aims where each strategy is at its best. Later every fourth search aims at the goal itself, the others
 // below the best height, further below as long as that succeeds.
 int64_t PartSolver::target(int64_t goal) const {
   const int64_t low = std::max(goal, lower_), high = height_ - 1;
-  if (goal > lower_) return std::min(goal, high);
+  if (goal > lower_ && searches_ < lap_length()) return std::min(goal, high);
   int64_t aim = low;
   if (searches_ < lap_length()) {
     const int64_t percent = kStrategies[searches_].percent;
