@@ -80,7 +80,8 @@ std::optional<double> RunReport::macs_per_cycle() const {
 }
 
 std::string to_json(const RunReport& r) {
-  Json json = {{"model", r.model}, {"target", r.target}, {"engine", r.engine}};
+  Json json = {{"model", r.model}, {"target", r.target}};
+  if (!r.engine.empty()) json["engine"] = r.engine;
   if (r.training()) {
     json["steps"] = r.steps;
     json["accumulate"] = r.accumulate;
@@ -90,7 +91,7 @@ std::string to_json(const RunReport& r) {
   json["trainable_parameters"] = r.trainable;
   if (r.training())
     json["losses"] = r.losses;
-  else
+  else if (!r.outputs.empty())
     json["outputs"] = outputs(r.outputs);
   json["reference_losses"] = or_null(r.reference_losses);
   json["max_error"] = or_null(r.max_error);
@@ -105,7 +106,7 @@ std::string to_json(const RunReport& r) {
   json["instructions"] = or_null(r.instructions);
   json["compile_seconds"] = r.compile_seconds;
   json["run_seconds"] = r.run_seconds;
-  json["bits"] = r.bits;
+  if (!r.bits.empty()) json["bits"] = r.bits;
   if (!r.directory.empty()) json["directory"] = r.directory;
   if (!r.notes.empty()) json["notes"] = r.notes;
   if (r.mismatch) json["mismatch"] = *r.mismatch;
@@ -113,7 +114,8 @@ std::string to_json(const RunReport& r) {
 }
 
 std::string to_text(const RunReport& r) {
-  std::string text = fmt::format("{} on {} ({} engine): {} parameters", r.model, r.target, r.engine, r.parameters);
+  std::string text = fmt::format("{} on {}{}: {} parameters", r.model, r.target,
+                                 r.engine.empty() ? "" : " (" + r.engine + " engine)", r.parameters);
   if (r.training())
     text += fmt::format(", {} trainable; batch {}, {} micro-batches a step", r.trainable, r.batch, r.accumulate);
   text += "\n";
@@ -125,7 +127,8 @@ std::string to_text(const RunReport& r) {
     text += fmt::format("  measured: {:.0f} cycles a micro-batch ({:.2f} MAC/cycle), {:.0f} cycles an update\n",
                         *r.train_cycles, r.macs_per_cycle().value_or(0), r.optimizer_cycles.value_or(0));
   text += fmt::format("  arenas in bytes: {}; moved: {}\n", join(r.arena), join(r.dma_bytes));
-  text += fmt::format("  compiled in {:.3f} s, ran in {:.3f} s; bits {}\n", r.compile_seconds, r.run_seconds, r.bits);
+  text += fmt::format("  compiled in {:.3f} s", r.compile_seconds);
+  text += r.bits.empty() ? "\n" : fmt::format(", ran in {:.3f} s; bits {}\n", r.run_seconds, r.bits);
   if (!r.directory.empty()) text += fmt::format("  project: {}\n", r.directory);
   return text;
 }

@@ -1,7 +1,7 @@
 // `tessera compile`, `check`, `infer`, and the lists.
 #include <fstream>
 
-#include "session.hpp"
+#include "support/session.hpp"
 
 namespace tessera::test {
 namespace {

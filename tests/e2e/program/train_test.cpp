@@ -1,7 +1,7 @@
 // `tessera train` as a user meets it.
 #include <cmath>
 
-#include "session.hpp"
+#include "support/session.hpp"
 
 namespace tessera::test {
 namespace {

@@ -20,7 +20,7 @@ std::string smallest(const std::string& text, const std::string& option) {
 
 TEST_F(Budget, TheSmallestL1ThatIsNamedDoesWork) {
   for (std::string model : {"simplemlp", "mlp:1000-7-3", "mlp:13-11-7-5"}) {
-    const auto text = refused({"compile", model, "--l1", "64", "-o", "out"}, {model, "--l1 64"}, 3);
+    const auto text = refused({"compile", model, "--l1", "8", "-o", "out"}, {model, "--l1 8"}, 3);
     const auto size = smallest(text, "--l1");
     ASSERT_FALSE(size.empty());
     const auto ran = tessera({"compile", model, "--l1", size, "-o", "small-" + std::to_string(model.size())});
@@ -28,7 +28,7 @@ TEST_F(Budget, TheSmallestL1ThatIsNamedDoesWork) {
   }
 }
 TEST_F(Budget, OneByteLessThanTheSmallestL1DoesNotWork) {
-  const auto size = smallest(refused({"compile", "simplemlp", "--l1", "64", "-o", "out"}, {}, 3), "--l1");
+  const auto size = smallest(refused({"compile", "simplemlp", "--l1", "8", "-o", "out"}, {}, 3), "--l1");
   auto bytes = parse_bytes(size);
   ASSERT_TRUE(bytes);
   refused({"compile", "simplemlp", "--l1", std::to_string(bytes->count - 1), "-o", "out"}, {"simplemlp"}, 3);
