@@ -213,7 +213,11 @@ Result<YAML::Node> load_file(const fs::path& path, int depth) {
   if (!node["extends"]) return node;
   if (depth == 0 || !node["extends"].IsScalar())
     return input_error("{}: extends: too deep or not a name", path.string());
-  TRY(auto base, load_file(path.parent_path() / (node["extends"].Scalar() + ".yaml"), depth - 1));
+  // A chip of the user's own may start from one of ours: beside the file first, then where ours are.
+  const auto name = node["extends"].Scalar() + ".yaml";
+  auto start = path.parent_path() / name;
+  if (!fs::exists(start)) start = fs::path(default_target_directory()) / name;
+  TRY(auto base, load_file(start, depth - 1));
   return merged(base, node);
 }
 
