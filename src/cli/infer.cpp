@@ -27,6 +27,7 @@ Result<int> run(const Flags& flags) {
   TRY(auto source, resolve(flags.model));
   TRY(auto compile, resolve(flags.device, TrainingFlags{}, run::Mode::Infer));
   run::RunOptions options{.data = flags.inputs, .reference = flags.expect};
+  options.progress = progress();
   CHECK_OK(resolve(flags.engine, flags.expect.has_value(), "--expect", options));
   TRY(auto report, run::infer(source, compile, options, flags.output.directory));
   return print(report, flags.output.json);

@@ -32,6 +32,7 @@ int run(int argc, char** argv) {
   add_ops(app, chosen);
   add_targets(app, chosen);
   add_alloc(app, chosen);
+  add_sim(app, chosen);
 
   Result<int> done = 0;
   try {

@@ -1,5 +1,7 @@
 #include "cli/results.hpp"
 
+#include <unistd.h>
+
 #include <iostream>
 
 namespace tessera::cli {
@@ -7,6 +9,11 @@ namespace tessera::cli {
 CLI::Option* add_output(CLI::App& command, OutputFlags& flags, const std::string& directory_help) {
   command.add_flag("--json", flags.json, "one JSON object on standard output, and nothing else there");
   return command.add_option("-o,--output", flags.directory, directory_help)->type_name("DIR");
+}
+
+std::function<void(std::string_view)> progress() {
+  if (!isatty(STDERR_FILENO)) return {};
+  return [](std::string_view what) { std::cerr << "tessera: " << what << std::endl; };
 }
 
 int print(const report::RunReport& report, bool json) {

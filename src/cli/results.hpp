@@ -9,6 +9,9 @@ namespace tessera::cli {
 // -o DIR and --json; returns -o.
 CLI::Option* add_output(CLI::App& command, OutputFlags& flags, const std::string& directory_help);
 
+// Tells on standard error what begins, where somebody watches a terminal.
+std::function<void(std::string_view)> progress();
+
 // The report as a page or as one JSON object, notes on standard error. Exit code 1 where a result did not match.
 int print(const report::RunReport& report, bool json);
 

@@ -32,6 +32,7 @@ Result<int> run(const Flags& flags) {
   TRY(auto source, resolve(flags.model));
   TRY(auto compile, resolve(flags.device, flags.training, run::Mode::Train));
   run::RunOptions options{.data = flags.data, .reference = flags.reference};
+  options.progress = progress();
   CHECK_OK(resolve(flags.engine, flags.reference.has_value(), "--reference", options));
   CHECK_OK(contradictions(flags.model, flags.training));
   if (flags.steps) {
