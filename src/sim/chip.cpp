@@ -110,10 +110,10 @@ void Chip::share_units() {
     c.fpu = timed() ? &fpu_free_[i % fpu_free_.size()] : &private_units_[2 * i];
     c.divider = timed() ? &divider_free_[i % divider_free_.size()] : &private_units_[2 * i + 1];
     size_t partners = 0;
-    for (const Core& other : cores_)
-      if (&other != &c && !other.is_fc && !c.is_fc && other.id % timing().fpus == c.id % timing().fpus &&
-          partners < c.fpu_partners.size())
-        c.fpu_partners[partners++] = static_cast<int8_t>(other.id);
+    for (const Core& other : cores_) {
+      const bool shares = !c.is_fc && !other.is_fc && other.id % timing().fpus == c.id % timing().fpus;
+      if (&other != &c && shares && partners + 1 < c.fpu_partners.size()) c.fpu_partners[partners++] = &other;
+    }
   }
 }
 

@@ -90,6 +90,7 @@ class Chip {
   void run_until_it_must_wait(Core& c);
   bool fetch_and_step(Core& c);
   void end_turn(Core& c);
+  void check_instruction_limit(Core& c);
   void run_devices();
   void update_devices();
   void apply_wakes();

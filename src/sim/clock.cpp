@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kPureComputation = 4096;  // cycles that a core may run ahead while it touches nothing shared
 constexpr uint64_t kUntimedTurn = 8192;      // cycles of a turn when timing is off
+constexpr uint64_t kFurthest = 1 << 20;      // of a turn when nobody else runs
 
 }  // namespace
 
@@ -35,26 +36,25 @@ void Chip::loop() {
 
 // Up to when may this core touch shared things? Until the next core's time, and until a device has something to do.
 void Chip::set_limits(Core& c) {
-  uint64_t limit = std::min(device_time_, turns_.front().time() + (uint64_t{1} << 20));
+  const uint64_t now = turns_.front().time();
+  uint64_t limit = std::min(device_time_, now + kFurthest);
   if (turns_.size() > 1) {
     const auto& next = turns_.second();
     limit = std::min(limit, next.time() - (next.rank() < static_cast<uint64_t>(c.rank)));
   }
-  if (!timed()) limit = turns_.front().time() + kUntimedTurn;
+  if (!timed()) limit = now + kUntimedTurn;
   c.limit = c.is_fc ? std::max(limit * cluster_ps() / soc_ps(), c.t) : limit;
   c.horizon = c.limit + (timed() ? kPureComputation : 0);
   c.fpu_limit = c.limit;
   if (c.is_fc || !timed()) return;
   // The FPU is shared with few. One of them that sleeps now is not back before someone wakes it, at `limit` or later.
-  uint64_t partners = kNever;
-  for (const int8_t p : c.fpu_partners) {
-    if (p < 0) break;
-    const Core& other = cores_[static_cast<size_t>(p)];
-    const uint64_t from =
-        other.running ? other.t - (other.rank < c.rank) : limit + static_cast<uint64_t>(timing().wake_up);
-    partners = std::min(partners, from);
+  uint64_t partners = c.horizon;
+  for (auto other = c.fpu_partners.begin(); *other; ++other) {
+    const Core& o = **other;
+    partners =
+        std::min(partners, o.running ? o.t - (o.rank < c.rank) : limit + static_cast<uint64_t>(timing().wake_up));
   }
-  c.fpu_limit = std::max(c.limit, std::min(partners, c.horizon));
+  c.fpu_limit = std::max(c.limit, partners);
 }
 
 void Chip::take_turn(Core& c) {
@@ -62,6 +62,10 @@ void Chip::take_turn(Core& c) {
   current_ = &c;
   run_until_it_must_wait(c);
   current_ = nullptr;
+  c.settle_if_large();
+  const bool plain = c.why == Why::Yield && !order_changed_ && turns_.size() > 1 && options_.instruction_limit == 0;
+  if (plain) [[likely]]
+    return turns_.requeue(cluster_time(c, c.t));
   if (!order_changed_) turns_.pop();
   end_turn(c);
 }
@@ -106,12 +110,7 @@ bool Chip::fetch_and_step(Core& c) {
 }
 
 void Chip::end_turn(Core& c) {
-  executed_ += static_cast<uint32_t>(c.n);
-  c.settle();
-  if (options_.instruction_limit != 0 && executed_ >= options_.instruction_limit && !stopped_) {
-    current_ = &c;
-    fault(fmt::format("the limit of {} instructions is reached", options_.instruction_limit));
-  }
+  if (options_.instruction_limit != 0) check_instruction_limit(c);
   switch (c.why) {
     case Why::Resched:
       c.why = Why::Fetch;
@@ -133,6 +132,14 @@ void Chip::end_turn(Core& c) {
   }
   if (turns_.empty() && device_time_ == kNever && spins_for_ever(c)) return report_deadlock();
   if (!order_changed_) turns_.push(cluster_time(c, c.t), c.rank, &c);
+}
+
+void Chip::check_instruction_limit(Core& c) {
+  executed_ += static_cast<uint32_t>(c.n);
+  c.settle();
+  if (executed_ < options_.instruction_limit || stopped_) return;
+  current_ = &c;
+  fault(fmt::format("the limit of {} instructions is reached", options_.instruction_limit));
 }
 
 void Chip::update_devices() {

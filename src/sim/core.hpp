@@ -101,12 +101,16 @@ struct Core {
   uint32_t boot_address = 0;
   uint32_t reserved_address = 0, reserved_value = 0;
   bool reserved = false;
-  uint32_t isa = 0;  // bit per letter, 'a' first
-  int rank = 0;      // who goes first among cores at the same moment
-  std::array<int8_t, 3> fpu_partners{-1, -1, -1};
+  uint32_t isa = 0;                           // bit per letter, 'a' first
+  int rank = 0;                               // who goes first among cores at the same moment
+  std::array<const Core*, 4> fpu_partners{};  // who shares its FPU, ended by null
   uint32_t stack_low = 0xffffffff;
 
   uint64_t instructions_at(uint64_t turn_n) const { return instructions + static_cast<uint32_t>(n + turn_n); }
+  // Far from where either half of the turn's count could overflow.
+  void settle_if_large() {
+    if (static_cast<uint32_t>(n) >> 30) settle();
+  }
   void settle() {
     instructions += static_cast<uint32_t>(n);
     long_instructions += n >> 32;

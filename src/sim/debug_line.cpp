@@ -11,16 +11,19 @@ namespace {
 class Cursor {
  public:
   Cursor(const std::vector<uint8_t>& data, size_t at, size_t end)
-      : data_(data), at_(at), end_(std::min(end, data.size())) {}
+      : data_(data), at_(at), end_(std::min(end, data.size())) {
+    if (at_ > end_) fail();
+  }
 
   bool ok() const { return ok_; }
   bool done() const { return at_ >= end_ || !ok_; }
   size_t at() const { return at_; }
-  void to(size_t at) { at_ = at, ok_ = ok_ && at <= end_; }
-  void skip(size_t n) { n <= end_ - std::min(at_, end_) ? at_ += n : (ok_ = false, at_); }
+  size_t left() const { return end_ - at_; }
+  void fail() { ok_ = false, at_ = end_; }
+  void skip(uint64_t n) { n <= left() ? at_ += n : (fail(), at_); }
   uint64_t fixed(size_t bytes) {
     uint64_t v = 0;
-    if (bytes > 8 || at_ + bytes > end_) return ok_ = false, 0;
+    if (bytes > 8 || bytes > left()) return fail(), 0;
     std::memcpy(&v, data_.data() + at_, bytes);
     at_ += bytes;
     return v;
@@ -44,10 +47,10 @@ class Cursor {
     return static_cast<int64_t>(v);
   }
   std::string_view text() {
-    if (at_ >= end_) return ok_ = false, std::string_view();
+    if (left() == 0) return fail(), std::string_view();
     const auto* begin = reinterpret_cast<const char*>(data_.data() + at_);
     const size_t length = strnlen(begin, end_ - at_);
-    at_ += length + 1;
+    at_ += std::min(length + 1, left());
     return {begin, length};
   }
 
@@ -109,7 +112,7 @@ std::string read_entry(Cursor& c, const LineSections& s, const std::vector<std::
         c.skip(c.uleb());
         break;  // block
       default:
-        c.to(~size_t{0});
+        c.fail();
         break;
     }
     if (content == 1) path = text;
@@ -200,11 +203,12 @@ class Program {
   }
   void extended() {
     const uint64_t length = c_.uleb();
-    const size_t next = c_.at() + length;
-    const uint8_t op = length ? c_.byte() : 0;
+    if (length == 0 || length > c_.left()) return c_.fail();
+    const size_t next = c_.left() - length;  // bytes that follow it
+    const uint8_t op = c_.byte();
     if (op == 1) row(true), address_ = 0, file_ = 1, line_ = 1;
     if (op == 2) address_ = static_cast<uint32_t>(c_.fixed(std::min<size_t>(length - 1, 8)));
-    c_.to(next);
+    c_.skip(c_.left() - std::min(next, c_.left()));
   }
   void standard(uint8_t op) {
     switch (op) {

@@ -26,20 +26,30 @@ class Turns {
   void pop() { head_ = (head_ + 1) & kMask, --count_; }
 
   void push(uint64_t time, int rank, Core* core) {
-    const Turn turn{time << 5 | static_cast<uint64_t>(rank), core};
-    size_t at = (head_ + count_) & kMask;
-    for (size_t left = count_; left != 0; --left) {
+    insert({time << 5 | static_cast<uint64_t>(rank), core}, count_);
+    ++count_;
+  }
+  // The first core has run and waits for its next turn.
+  void requeue(uint64_t time) {
+    const Turn turn{time << 5 | front().rank(), front().core};
+    head_ = (head_ + 1) & kMask;
+    insert(turn, count_ - 1);
+  }
+
+ private:
+  static constexpr size_t kMask = 31;
+
+  void insert(const Turn& turn, size_t count) {
+    size_t at = (head_ + count) & kMask;
+    for (size_t left = count; left != 0; --left) {
       const size_t before = (at - 1) & kMask;
       if (ring_[before].key <= turn.key) break;
       ring_[at] = ring_[before];
       at = before;
     }
     ring_[at] = turn;
-    ++count_;
   }
 
- private:
-  static constexpr size_t kMask = 31;
   std::array<Turn, kMask + 1> ring_{};
   size_t head_ = 0, count_ = 0;
 };
