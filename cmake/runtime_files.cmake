@@ -4,6 +4,7 @@ file(GLOB_RECURSE runtime_files CONFIGURE_DEPENDS RELATIVE ${CMAKE_SOURCE_DIR}/r
   ${CMAKE_SOURCE_DIR}/runtime/kernels/*.[ch]
   ${CMAKE_SOURCE_DIR}/runtime/harness/*.[ch]
   ${CMAKE_SOURCE_DIR}/runtime/host/*.[ch]
+  ${CMAKE_SOURCE_DIR}/runtime/chip/*
   ${CMAKE_SOURCE_DIR}/runtime/project/*)
 list(SORT runtime_files)
 

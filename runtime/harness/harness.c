@@ -8,7 +8,7 @@
 
 uint64_t ts_train_cycles, ts_optimizer_cycles;
 
-static struct pi_device cluster;
+static struct pi_device cluster, data_ram;
 
 static void* address(const struct ts_tensor* tensor) {
   return (tensor->level == 1 ? CONFIG.l1 : CONFIG.l2) + tensor->offset;
@@ -26,6 +26,25 @@ static void write_part(const struct ts_tensor* tensor, uint32_t at, const uint8_
     memcpy((uint8_t*)address(tensor) + at, data, bytes);
   else
     pi_ram_write(CONFIG.ram, *CONFIG.l3 + tensor->offset + at, (void*)(uintptr_t)data, bytes);
+}
+
+static struct pi_device* ram(void) {
+  return CONFIG.ram ? CONFIG.ram : &data_ram;
+}
+
+/* The same from samples and images, wherever those are. */
+static void write_data(const struct ts_tensor* tensor, uint32_t at, const uint8_t* data, uint32_t bytes) {
+  static uint8_t between[1024];
+  if (!CONFIG.data_in_ram)
+    write_part(tensor, at, data, bytes);
+  else if (tensor->level <= 2)
+    pi_ram_read(ram(), (uint32_t)(uintptr_t)data, (uint8_t*)address(tensor) + at, bytes);
+  else
+    for (uint32_t done = 0, part; done < bytes; done += part) {
+      part = bytes - done < sizeof between ? bytes - done : (uint32_t)sizeof between;
+      pi_ram_read(ram(), (uint32_t)(uintptr_t)data + done, between, part);
+      pi_ram_write(ram(), *CONFIG.l3 + tensor->offset + at + done, between, part);
+    }
 }
 
 struct measured {
@@ -48,6 +67,20 @@ static void on_cluster(void (*entry)(void*), void* arg) {
   pi_cluster_send_task_to_cl(&cluster, pi_cluster_task(&task, entry, arg));
 }
 
+/* From one stamp to the next is the time of a node. */
+static void add_profile(uint32_t first, uint32_t nodes) {
+#ifdef TS_PROFILE
+  for (uint32_t i = first; i < first + nodes; ++i) {
+    const struct ts_stamp *from = &ts_profile_stamps[i], *to = from + 1;
+    ts_profile_nodes[i].all += to->cycle - from->cycle;
+    ts_profile_nodes[i].waited += to->waited - from->waited;
+    ts_profile_nodes[i].computed += to->computed - from->computed;
+  }
+#else
+  (void)first, (void)nodes;
+#endif
+}
+
 /* One run counts 32 bits of cycles; a training run has many. */
 static void run_network(void (*network)(void), uint64_t* cycles) {
   struct measured m = {.network = network};
@@ -55,16 +88,19 @@ static void run_network(void (*network)(void), uint64_t* cycles) {
   *cycles += m.cycles;
 }
 
-static int open_device(void) {
-  static struct pi_cluster_conf conf;
-  pi_cluster_conf_init(&conf);
-  pi_open_from_conf(&cluster, &conf);
-  if (pi_cluster_open(&cluster)) return 1;
-  if (!CONFIG.ram) return 0;
-  static struct pi_hyperram_conf ram_conf;
-  pi_hyperram_conf_init(&ram_conf);
-  pi_open_from_conf(CONFIG.ram, &ram_conf);
-  if (pi_ram_open(CONFIG.ram) || pi_ram_alloc(CONFIG.ram, CONFIG.l3, CONFIG.l3_bytes)) return 1;
+static void run_training(void) {
+  run_network(TrainingNetwork, &ts_train_cycles);
+  add_profile(0, CONFIG.training_nodes);
+}
+
+static void run_optimizer(void) {
+  run_network(OptimizerNetwork, &ts_optimizer_cycles);
+  add_profile(CONFIG.training_nodes + 1, CONFIG.optimizer_nodes);
+}
+
+/* The arena in the external RAM begins with zeros and initial values, as the one in L2 does. */
+static int fill_ram(void) {
+  if (pi_ram_alloc(CONFIG.ram, CONFIG.l3, CONFIG.l3_bytes)) return 1;
   static uint8_t zeros[1024];
   for (uint32_t at = 0; at < CONFIG.l3_bytes; at += sizeof zeros) {
     uint32_t rest = CONFIG.l3_bytes - at;
@@ -72,9 +108,23 @@ static int open_device(void) {
   }
   for (uint32_t i = 0; i < CONFIG.initial_count; ++i) {
     const struct ts_initial* v = &CONFIG.initial[i];
-    pi_ram_write(CONFIG.ram, *CONFIG.l3 + v->offset, (void*)(uintptr_t)v->image, v->bytes);
+    const struct ts_tensor home = {.level = 3, .offset = v->offset};
+    write_data(&home, 0, v->image, v->bytes);
   }
   return 0;
+}
+
+static int open_device(void) {
+  static struct pi_cluster_conf conf;
+  pi_cluster_conf_init(&conf);
+  pi_open_from_conf(&cluster, &conf);
+  if (pi_cluster_open(&cluster)) return 1;
+  if (!CONFIG.ram && !CONFIG.data_in_ram) return 0;
+  static struct pi_hyperram_conf ram_conf;
+  pi_hyperram_conf_init(&ram_conf);
+  pi_open_from_conf(ram(), &ram_conf);
+  if (pi_ram_open(ram())) return 1;
+  return CONFIG.ram ? fill_ram() : 0;
 }
 
 static void copy_inputs(uint32_t run) {
@@ -82,7 +132,7 @@ static void copy_inputs(uint32_t run) {
     const struct ts_input* in = &CONFIG.inputs[i];
     for (uint32_t b = 0; b < in->batch; ++b) {
       uint32_t sample = (uint32_t)(((uint64_t)run * in->batch + b) % in->count);
-      write_part(&in->home, b * in->sample_bytes, in->samples + (size_t)sample * in->sample_bytes, in->sample_bytes);
+      write_data(&in->home, b * in->sample_bytes, in->samples + (size_t)sample * in->sample_bytes, in->sample_bytes);
     }
   }
 }
@@ -93,10 +143,10 @@ static void train(void) {
       const uint8_t first = micro == 0; /* gradients begin again with every step */
       if (CONFIG.reset) write_part(CONFIG.reset, 0, &first, 1);
       copy_inputs(run);
-      run_network(TrainingNetwork, &ts_train_cycles);
+      run_training();
       ts_read(CONFIG.loss, &ts_losses[run]);
     }
-    run_network(OptimizerNetwork, &ts_optimizer_cycles);
+    run_optimizer();
   }
 }
 
@@ -104,7 +154,7 @@ static void infer(void) {
   uint8_t* record = ts_outputs;
   for (uint32_t run = 0; run < CONFIG.steps; ++run) {
     copy_inputs(run);
-    run_network(TrainingNetwork, &ts_train_cycles);
+    run_training();
     for (uint32_t i = 0; i < CONFIG.output_count; record += CONFIG.outputs[i++].bytes)
       ts_read(&CONFIG.outputs[i], record);
   }

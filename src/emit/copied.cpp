@@ -1,5 +1,5 @@
-// What a project takes over as it is: the harness, the host's runtime, the Makefile, and the kernels that it calls
-// with whatever they include.
+// What a project takes over as it is: the harness, the runtimes of host and chip, the Makefile, and the kernels that it
+// calls with whatever they include.
 #include <map>
 
 #include "emit/runtime_files.hpp"
@@ -46,7 +46,8 @@ Result<std::vector<File>> copied_files(const Source& source) {
   }
   for (const auto& file : runtime_files()) {
     std::string path(file.path);
-    if (path.starts_with("harness/") || path.starts_with("host/")) files.emplace(path, file.text);
+    if (path.starts_with("harness/") || path.starts_with("host/") || path.starts_with("chip/"))
+      files.emplace(path, file.text);
     if (path.starts_with("include/") || path.starts_with("project/"))
       files.emplace(path.starts_with("project/") ? path.substr(8) : path, file.text);
   }

@@ -25,6 +25,9 @@ struct HarnessOptions {
   float tolerance = 1e-3f;              // relative to max(1, |reference|)
 };
 
+// The sections of an entry point that do something, in order: each is a function of network.c and a line of a profile.
+std::vector<const schedule::Section*> emitted_sections(const std::vector<schedule::Section>& entry);
+
 // The same arguments give the same bytes.
 Result<Project> emit(const train::Program& program, const plan::Plan& plan, const schedule::Schedule& schedule,
                      const target::Target& target, const HarnessOptions& options);

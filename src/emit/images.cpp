@@ -51,10 +51,11 @@ Result<std::vector<File>> image_files(const Source& source) {
     data += labelled(s.symbol, s.path);
   }
   const auto& reference = source.options.reference_losses;
+  std::string compared;
   if (!reference.empty()) {
     files.push_back({"images/reference.bin",
                      std::string(reinterpret_cast<const char*>(reference.data()), reference.size() * sizeof(float))});
-    data += labelled("ts_reference", "images/reference.bin");
+    compared = "\n  .section .rodata\n" + labelled("ts_reference", "images/reference.bin");
   }
   TRY(auto l2, arena(source, images));
   auto text = fmt::format(
@@ -76,9 +77,9 @@ Result<std::vector<File>> image_files(const Source& source) {
       "#else\n"
       "  .section .rodata\n"
       "#endif\n"
-      "{}\n"
+      "{}{}\n"
       "  .section .note.GNU-stack, \"\", %progbits\n",
-      l2, data);
+      l2, data, compared);
   files.push_back({"images.S", text});
   return files;
 }

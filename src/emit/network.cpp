@@ -64,14 +64,15 @@ class Network {
   Result<std::vector<std::string>> entry(const std::string& name, const std::vector<Section>& sections,
                                          const std::string& what) {
     std::vector<std::string> lines, calls_made;
-    for (const auto& section : sections) {
-      if (section.body.empty()) continue;
-      const Node& node = source_.graph().at(section.node);
+    for (const auto* section : emitted_sections(sections)) {
+      const Node& node = source_.graph().at(section->node);
       auto function = functions_.take("run_" + identifier(node.name));
-      TRY(auto text, node_function(function, section));
+      TRY(auto text, node_function(function, *section));
       lines.insert(lines.end(), text.begin(), text.end());
+      calls_made.push_back(fmt::format("  ts_profile({});", stamps_++));
       calls_made.push_back(fmt::format("  {}();", function));
     }
+    calls_made.push_back(fmt::format("  ts_profile({});", stamps_++));
     lines.push_back(fmt::format("/* {} */", what));
     lines.push_back(fmt::format("void {}(void) {{", name));
     lines.insert(lines.end(), calls_made.begin(), calls_made.end());
@@ -170,7 +171,10 @@ class Network {
       }
       lines.push_back(text);
     }
-    lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "", "#endif"});
+    lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "",
+                               "/* Tells a profiler that a node begins, or that all are done. */", "#ifdef TS_PROFILE",
+                               "void ts_profile(int32_t stamp);", "#else", "#define ts_profile(stamp) ((void)0)",
+                               "#endif", "", "#endif"});
     return fmt::format("{}\n", fmt::join(lines, "\n"));
   }
 
@@ -179,6 +183,7 @@ class Network {
   std::set<int32_t> locals_;
   std::vector<size_t> globals_;
   UniqueNames functions_;
+  int stamps_ = 0;
 };
 
 }  // namespace

@@ -46,10 +46,14 @@ struct Samples {
 };
 Result<std::vector<Samples>> samples_of(const Source& source);
 
+// Samples stand in L2, beside all that is planned there, or in the external RAM where L2 has no room for them.
+bool data_in_ram(const Source& source);
+
 // The files, each by its writer.
 Result<std::vector<File>> network_files(const Source& source);  // network.h, network.c
 Result<std::vector<File>> config_files(const Source& source);   // ts_config.h, config.c
 Result<std::vector<File>> image_files(const Source& source);    // images.S, images/
+Result<std::vector<File>> chip_files(const Source& source);     // chip/ts_chip.h, chip/memory.ld
 Result<std::vector<File>> copied_files(const Source& source);   // runtime, kernels, Makefile, README.txt
 
 }  // namespace tessera::emit

@@ -1,0 +1,148 @@
+/* The external RAM behind the uDMA's HyperBus channel. Reads go through one transaction id, writes through the other;
+ * each id does its transactions in order. A request that finds its id's fifo full waits in a queue, whose nodes are the
+ * requests themselves, and is started when somebody waits or asks for another transfer. */
+#include <stddef.h>
+
+#include "chip.h"
+#include "pmsis.h"
+#include "profile.h"
+
+enum {
+  HYPER = 0x280, /* from the uDMA's base */
+  ID_SPAN = 0x80,
+  RX = 0x00, /* L2 address, size, config */
+  TX = 0x0c,
+  SETUP = 0x18,
+  RAM_ADDRESS = 0x1c,
+  STATUS = 0x24, /* bit 0: busy; from bit 1: transactions */
+  TWO_D = 0x28,  /* enable, line, stride */
+  PAGE_BOUND = 0x100,
+  LATENCY = 0x104,
+  EXTRA_LATENCY = 0x108,
+  CS_MAX = 0x10c,
+  DEVICE = 0x120,
+  START = 0x10,
+  MEMORY_READ = 5,
+  MEMORY_WRITE = 1,
+  FIFO = 8,
+  MOST_BYTES = 1 << 19, /* in a transaction of the blocking calls */
+};
+
+/* By direction: 1 reads. */
+static struct {
+  uint32_t started; /* transactions, over all time */
+  pi_cl_ram_req_t *first, *last;
+} queues[2];
+
+static inline volatile uint32_t* hyper(uint32_t id, uint32_t offset) {
+  return ts_register(TS_CHIP_UDMA + HYPER + id * ID_SPAN + offset);
+}
+
+/* Requests carry the next one of their queue where they carry nothing else any more. */
+static pi_cl_ram_req_t* next_of(const pi_cl_ram_req_t* request) {
+  return (pi_cl_ram_req_t*)(uintptr_t)(uint32_t)request->id;
+}
+
+enum { QUEUED = 0x51554555, STARTED = 0x53544152 };
+
+static void start(pi_cl_ram_req_t* request) {
+  const uint32_t id = (uint32_t)request->ext2loc, side = id ? RX : TX;
+  const int strided = request->length < request->size;
+  *hyper(id, TWO_D) = (uint32_t)strided;
+  if (strided) {
+    *hyper(id, TWO_D + 4) = request->length;
+    *hyper(id, TWO_D + 8) = request->stride;
+  }
+  *hyper(id, SETUP) = id ? MEMORY_READ : MEMORY_WRITE;
+  *hyper(id, RAM_ADDRESS) = request->ram;
+  *hyper(id, side) = request->data;
+  *hyper(id, side + 4) = request->size;
+  *hyper(id, side + 8) = START;
+  request->id = (int32_t)++queues[id].started;
+  request->state = STARTED;
+}
+
+static uint32_t in_flight(uint32_t id) {
+  return *hyper(id, STATUS) >> 1;
+}
+
+static void start_queued(uint32_t id) {
+  while (queues[id].first && in_flight(id) < FIFO) {
+    pi_cl_ram_req_t* request = queues[id].first;
+    queues[id].first = next_of(request);
+    start(request);
+  }
+}
+
+void pi_cl_ram_copy_2d(struct pi_device* device, uint32_t ram, void* data, uint32_t size, uint32_t stride,
+                       uint32_t length, int ext2loc, pi_cl_ram_req_t* req) {
+  (void)device;
+  const uint32_t id = ext2loc != 0;
+  *req = (pi_cl_ram_req_t){ram, (uint32_t)(uintptr_t)data, size, stride, length, (int32_t)id, 0, QUEUED};
+  start_queued(id);
+  if (!queues[id].first && in_flight(id) < FIFO) {
+    start(req);
+    return;
+  }
+  if (queues[id].first)
+    queues[id].last->id = (int32_t)(uintptr_t)req;
+  else
+    queues[id].first = req;
+  queues[id].last = req;
+}
+
+void pi_cl_ram_copy(struct pi_device* device, uint32_t ram, void* data, uint32_t size, int ext2loc,
+                    pi_cl_ram_req_t* req) {
+  pi_cl_ram_copy_2d(device, ram, data, size, size, size, ext2loc, req);
+}
+void pi_cl_ram_read(struct pi_device* device, uint32_t ram, void* data, uint32_t size, pi_cl_ram_req_t* req) {
+  pi_cl_ram_copy(device, ram, data, size, 1, req);
+}
+void pi_cl_ram_write(struct pi_device* device, uint32_t ram, void* data, uint32_t size, pi_cl_ram_req_t* req) {
+  pi_cl_ram_copy(device, ram, data, size, 0, req);
+}
+
+/* Started, and no longer among the last ones of its id that are under way. */
+static int done(const pi_cl_ram_req_t* request) {
+  const uint32_t id = (uint32_t)request->ext2loc;
+  return request->state == STARTED && queues[id].started - in_flight(id) - (uint32_t)request->id < 1u << 31;
+}
+
+void pi_cl_ram_copy_wait(pi_cl_ram_req_t* req) {
+  const uint32_t since = ts_profile_begin();
+  while (!done(req)) start_queued((uint32_t)req->ext2loc);
+  ts_profile_waited(since);
+}
+
+/* The fabric controller's blocking calls; transfers longer than a transaction go in parts. */
+static void blocking(struct pi_device* device, uint32_t ram, uint8_t* data, uint32_t size, int ext2loc) {
+  for (uint32_t at = 0; at < size; at += MOST_BYTES) {
+    pi_cl_ram_req_t request;
+    const uint32_t rest = size - at;
+    pi_cl_ram_copy(device, ram + at, data + at, rest < MOST_BYTES ? rest : MOST_BYTES, ext2loc, &request);
+    while (!done(&request)) start_queued((uint32_t)ext2loc);
+  }
+}
+void pi_ram_read(struct pi_device* device, uint32_t ram, void* data, uint32_t size) {
+  blocking(device, ram, data, size, 1);
+}
+void pi_ram_write(struct pi_device* device, uint32_t ram, void* data, uint32_t size) {
+  blocking(device, ram, data, size, 0);
+}
+
+void pi_hyperram_conf_init(struct pi_hyperram_conf* conf) {
+  conf->id = 0;
+}
+int pi_ram_open(struct pi_device* device) {
+  (void)device;
+  *ts_register(TS_CHIP_UDMA) = ~0u; /* clocks */
+  *hyper(0, PAGE_BOUND) = 3;
+  *hyper(0, LATENCY) = 6;
+  *hyper(0, EXTRA_LATENCY) = 1;
+  *hyper(0, CS_MAX) = ~0u;
+  *hyper(0, DEVICE) = 0;
+  return 0;
+}
+void pi_ram_close(struct pi_device* device) {
+  (void)device;
+}

@@ -1,0 +1,80 @@
+// chip/ts_chip.h and chip/memory.ld: the target as its runtime and its linker script see it.
+#include "emit/names.hpp"
+#include "emit/source.hpp"
+
+namespace tessera::emit {
+
+namespace {
+
+// The first 64 kB of L2 are two private banks; what is larger than the rest begins there.
+constexpr int64_t kPrivateL2 = 64 * 1024;
+
+int64_t sample_bytes(const Source& source) {
+  int64_t bytes = 0;
+  auto samples = samples_of(source);
+  if (!samples) return 0;  // whoever writes them says what is wrong
+  for (const auto& s : *samples) bytes += static_cast<int64_t>(s.data->bytes().size()) + 16;
+  auto images = images_of(source);
+  if (!images) return bytes;
+  for (const auto& image : *images)
+    if (image.home->level >= 2) bytes += source.graph().at(image.tensor).type.bytes().count + 16;
+  return bytes;
+}
+
+// What stands in L2 whatever happens: the arena, stacks, code and the runtime's data.
+int64_t planned_l2(const Source& source) {
+  return source.arena_bytes(1) + (source.plan.reserved.size() > 1 ? source.plan.reserved[1].count : 0);
+}
+
+std::string hex(uint32_t value) {
+  return fmt::format("0x{:08x}", value);
+}
+
+std::string header_text(const Source& source) {
+  const auto& t = source.target;
+  const auto& r = t.registers;
+  std::string text = fmt::format(
+      "/* {}: its cores and the bases of its registers. */\n#ifndef TS_CHIP_H\n#define TS_CHIP_H\n\n"
+      "#define TS_CHIP_WORKERS {} /* cores that this program uses */\n"
+      "#define TS_CHIP_CONTROLLER {} /* the core that forks */\n"
+      "#define TS_CHIP_CONTROLLER_WORKS {}\n\n",
+      comment_text(t.name), source.plan.cores, t.controller, t.controller_works ? 1 : 0);
+  const std::pair<const char*, uint32_t> bases[] = {
+      {"CLUSTER", r.cluster},     {"EVENT_UNIT", r.event_unit},     {"DMA", r.dma},        {"UDMA", r.udma},
+      {"FC_ICACHE", r.fc_icache}, {"FC_INTERRUPT", r.fc_interrupt}, {"STDOUT", r.stdout_}, {"EXIT", r.exit}};
+  for (auto& [name, base] : bases) text += fmt::format("#define TS_CHIP_{} {}u\n", name, hex(base));
+  return text + "\n#endif\n";
+}
+
+std::string memory_text(const Source& source) {
+  const auto& t = source.target;
+  const bool in_ram = data_in_ram(source);
+  const auto &l1 = t.memories[0], &l2 = t.memories[1];
+  const int64_t l3 = t.memories.size() > 2 ? t.memories[2].size.count : 0;
+  const int64_t wanted = planned_l2(source) + (in_ram ? 0 : sample_bytes(source));
+  const int64_t skipped = wanted <= l2.size.count - kPrivateL2 ? kPrivateL2 : 0;
+  std::string text = fmt::format("/* The memories of {}, and what stands where. */\nMEMORY {{\n", comment_text(t.name));
+  text += fmt::format("  L1 (rw) : ORIGIN = {}, LENGTH = {}\n", hex(l1.base), l1.size.count);
+  text += fmt::format("  L2 (rwx) : ORIGIN = {}, LENGTH = {}\n", hex(static_cast<uint32_t>(l2.base + skipped)),
+                      l2.size.count - skipped);
+  text += fmt::format("}}\nREGION_ALIAS(\"STACKS\", {})\n\n", source.plan.stack_level == 0 ? "L1" : "L2");
+  text += fmt::format("__core_stack_bytes = {};\n__core_stack_count = {};\n__fc_stack_bytes = {};\n",
+                      t.stacks.cluster_core.count, std::max(source.plan.cores, t.controller + 1),
+                      t.stacks.fabric_controller.count);
+  text += in_ram ? "\n/* Samples: in the external RAM, whose first bytes they are; loaded beside the program. */\n"
+                   "SECTIONS {\n  .ts_data 0 (INFO) : { *(.ts_data) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
+                 : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { *(.ts_data) } > L2\n}\n__l3_heap = 0;\n";
+  return text + fmt::format("__l3_heap_end = {};\n", l3);
+}
+
+}  // namespace
+
+bool data_in_ram(const Source& source) {
+  return planned_l2(source) + sample_bytes(source) > source.target.memories[1].size.count;
+}
+
+Result<std::vector<File>> chip_files(const Source& source) {
+  return std::vector<File>{{"chip/ts_chip.h", header_text(source)}, {"chip/memory.ld", memory_text(source)}};
+}
+
+}  // namespace tessera::emit

@@ -1,0 +1,34 @@
+// The build of a C project: one object a source, kept under the digest of all that it was made from, so that kernels
+// and runtime are compiled once for many networks.
+//
+//   TRY(auto executable, build_project("out", {.compiler = "gcc", .flags = {"-O2"}, .runtime = "host", ...}));
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "base/error.hpp"
+
+namespace tessera::run {
+
+struct BuildOptions {
+  std::string compiler;
+  std::string hint;                  // how to get the compiler
+  std::vector<std::string> flags;    // of compiling and linking
+  std::vector<std::string> link;     // flags that follow the objects
+  std::string runtime;               // folder of the runtime: "host"
+  std::vector<std::string> skipped;  // sources that are not for this build
+  std::filesystem::path objects;     // where objects are kept; empty: build/ in the project
+};
+
+struct Built {
+  std::filesystem::path executable;
+  // By source, relative to the project, with the path of its object less the ".o": what the compiler says beside the
+  // object has the same name with another ending.
+  std::vector<std::pair<std::string, std::filesystem::path>> objects;
+};
+
+Result<Built> build_project(const std::filesystem::path& project, const BuildOptions& options);
+
+}  // namespace tessera::run
