@@ -221,7 +221,7 @@ Result<RunResult> Chip::run() {
   loop();
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (options_.trace) options_.trace->end(picoseconds(fc(), fc().t));
-  if (options_.on_output && !output_line_.empty()) options_.on_output(output_line_);
+  for (auto& [port, line] : output_lines_) flush_output(line);
   if (error_) return std::unexpected(*error_);
   return report(seconds);
 }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -113,7 +114,8 @@ class Chip {
   Why load_soc(Core& c, uint32_t address, uint64_t t, uint32_t& value);
   Why store_soc(Core& c, uint32_t address, uint64_t t, uint32_t value);
   void flush_cluster_cache();
-  void put_char(char ch);
+  void put_char(uint32_t port, char ch);
+  void flush_output(std::string& line);
   void set_interrupt(uint32_t bits, uint64_t ps);
 
   RunResult report(double seconds) const;
@@ -157,7 +159,8 @@ class Chip {
   bool stopped_ = false, ran_ = false;
   std::optional<int> exit_code_;
   std::optional<Error> error_;
-  std::string output_, output_line_;
+  std::string output_;
+  std::map<uint32_t, std::string> output_lines_;  // by port, what has not gone out
   DmaBytes dma_;
 };
 

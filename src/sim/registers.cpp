@@ -124,7 +124,7 @@ Why Chip::load_soc(Core& c, uint32_t address, uint64_t t, uint32_t& value) {
 Why Chip::store_soc(Core& c, uint32_t address, uint64_t t, uint32_t value) {
   const auto& r = target_.registers;
   const uint64_t ps = picoseconds(c, t);
-  if (inside(address, r.stdout_, 0x1000)) return put_char(static_cast<char>(value)), Why::Go;
+  if (inside(address, r.stdout_, 0x1000)) return put_char(address - r.stdout_, static_cast<char>(value)), Why::Go;
   if (inside(address, r.udma + kHyper, kHyperSpan))
     return hyperbus_->store(address - r.udma - kHyper, value, ps) == HyperBus::Outcome::Done ? Why::Resched : Why::Stop;
   soc_registers_[(address - r.fll) / 4] = value;
@@ -156,12 +156,17 @@ void Chip::set_interrupt(uint32_t bits, uint64_t ps) {
   resumes_.push_back({target_.cores, to_cluster(ps), 0});
 }
 
-// The program's output goes out a line at a time.
-void Chip::put_char(char ch) {
-  output_ += ch;
-  if (!options_.on_output) return;
-  output_line_ += ch;
-  if (ch == '\n') options_.on_output(output_line_), output_line_.clear();
+// Every core has a port of its own, and its output goes out a line at a time: lines of several cores do not mix.
+void Chip::put_char(uint32_t port, char ch) {
+  std::string& line = output_lines_[port];
+  line += ch;
+  if (ch == '\n') flush_output(line);
+}
+
+void Chip::flush_output(std::string& line) {
+  output_ += line;
+  if (options_.on_output && !line.empty()) options_.on_output(line);
+  line.clear();
 }
 
 }  // namespace tessera::sim
