@@ -65,8 +65,17 @@ uint64_t Chip::l2_wait(Core& c, uint32_t address, uint32_t size, uint64_t t) {
   return wait;
 }
 
+// With the sanitizer on: what sp points at must be the core's own stack.
+bool Chip::leaves_stack(const Core& c, uint32_t address, uint32_t size) {
+  constexpr uint8_t kStackPointer = 2;
+  if (!sanitizer_ || c.op->rs1 != kStackPointer) return false;
+  auto message = sanitizer_->stack_access(c.is_fc ? Region::kFcStack : c.id, address, size);
+  if (message) fault(*message);
+  return message.has_value();
+}
+
 Why Chip::load_memory(Core& c, Ram& from, uint32_t address, uint32_t size, uint32_t& value) {
-  (void)c;
+  if (leaves_stack(c, address, size)) return Why::Stop;
   if (sanitizer_)
     if (auto message = sanitizer_->load(from, address, size)) return fault(*message), Why::Stop;
   value = 0;
@@ -75,7 +84,7 @@ Why Chip::load_memory(Core& c, Ram& from, uint32_t address, uint32_t size, uint3
 }
 
 Why Chip::store_memory(Core& c, Ram& to, uint32_t address, uint32_t size, uint32_t value) {
-  (void)c;
+  if (leaves_stack(c, address, size)) return Why::Stop;
   if (sanitizer_)
     if (auto message = sanitizer_->store(to, address, size)) return fault(*message), Why::Stop;
   std::memcpy(to.at(address), &value, size);

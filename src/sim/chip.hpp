@@ -103,6 +103,7 @@ class Chip {
   // --- the map (access.cpp, registers.cpp)
   Why load_memory(Core& c, Ram& from, uint32_t address, uint32_t size, uint32_t& value);
   Why store_memory(Core& c, Ram& to, uint32_t address, uint32_t size, uint32_t value);
+  bool leaves_stack(const Core& c, uint32_t address, uint32_t size);
   Why low_address(const char* verb, uint32_t address);
   uint64_t l1_wait(Core& c, uint32_t address, uint32_t size, uint64_t t);
   uint64_t l2_wait(Core& c, uint32_t address, uint32_t size, uint64_t t);

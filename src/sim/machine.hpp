@@ -35,6 +35,10 @@ struct Region {
   uint32_t size = 0;
   bool l3 = false;
   bool written = false;  // its bytes count as written at the start
+  // The stack of a core (kFcStack: of the FC): what that core addresses through sp must stay inside.
+  static constexpr int kNoStack = -2, kFcStack = -1;
+  int stack_of = kNoStack;
+  bool fresh = false;  // they do not, though a segment of the ELF holds them
 };
 
 struct Options {
@@ -43,6 +47,8 @@ struct Options {
   uint64_t instruction_limit = 0;  // 0: none
   std::vector<uint8_t> l3;         // what L3 holds at the start, from offset 0
   std::vector<Region> regions;
+  // Names what lives at an address at this moment of the run, where regions alone cannot say it: places are used again.
+  std::function<std::optional<std::string>(uint32_t address, bool l3)> name;
   // With `sanitize`: L1 and L2 outside the ELF's segments, its symbols and the regions may not be touched.
   bool arenas_only = false;
   TraceSink* trace = nullptr;                       // not owned

@@ -7,7 +7,11 @@
 namespace tessera::sim {
 
 Sanitizer::Sanitizer(Memories& memory, const Elf& elf, const Options& options, const target::Target& target)
-    : memory_(memory), elf_(elf), regions_(options.regions), required_(options.arenas_only ? kDeclared : 0) {
+    : memory_(memory),
+      elf_(elf),
+      regions_(options.regions),
+      name_(options.name),
+      required_(options.arenas_only ? kDeclared : 0) {
   for (Ram* s : {&memory_.l1, &memory_.l2, &memory_.l3}) s->state.assign(s->bytes.size(), 0);
   for (const auto& segment : elf.segments)
     declare(memory_.l1.holds(segment.address, segment.size) ? Level::L1 : Level::L2, segment.address, segment.size,
@@ -17,17 +21,22 @@ Sanitizer::Sanitizer(Memories& memory, const Elf& elf, const Options& options, c
     declare(r.l3                                  ? Level::L3
             : memory_.l1.holds(r.address, r.size) ? Level::L1
                                                   : Level::L2,
-            r.address, r.size, r.written);
+            r.address, r.size, r.written, r.fresh);
   (void)target;
 }
 
-void Sanitizer::declare(Level level, uint32_t address, uint32_t size, bool written) {
+void Sanitizer::declare(Level level, uint32_t address, uint32_t size, bool written, bool fresh) {
   Ram& s = memory_[level];
   if (!s.holds(address, size)) return;
-  for (uint8_t& b : s.state_of(address, size)) b |= kDeclared | (written ? kWritten : 0);
+  for (uint8_t& b : s.state_of(address, size)) {
+    if (fresh) b &= static_cast<uint8_t>(~kWritten);
+    b |= kDeclared | (written ? kWritten : 0);
+  }
 }
 
 std::string Sanitizer::name(Level level, uint32_t address) const {
+  if (name_)
+    if (auto known = name_(address, level == Level::L3)) return *known;
   for (const auto& r : regions_) {
     if (r.l3 != (level == Level::L3) || address - r.address >= r.size) continue;
     const std::string owner = r.owner.empty() ? "" : " of " + r.owner;
@@ -74,6 +83,16 @@ std::optional<std::string> Sanitizer::store(Ram& to, uint32_t address, uint32_t 
       return fmt::format("{}, which {} in flight {}", describe("race: writes", level, address, size),
                          flight_at(level, address + i), bytes[i] & kArriving ? "will write" : "is reading");
     bytes[i] |= kWritten;
+  }
+  return std::nullopt;
+}
+
+std::optional<std::string> Sanitizer::stack_access(int core, uint32_t address, uint32_t size) const {
+  for (const auto& r : regions_) {
+    if (r.stack_of != core) continue;
+    if (address >= r.address && uint64_t{address - r.address} + size <= r.size) return std::nullopt;
+    return fmt::format("outside its stack '{}' (0x{:x}, {} B): {} B at sp-relative 0x{:x} ({})", r.name, r.address,
+                       r.size, size, address, name(memory_.l1.holds(address, size) ? Level::L1 : Level::L2, address));
   }
   return std::nullopt;
 }

@@ -22,6 +22,9 @@ class Sanitizer {
   std::optional<std::string> load(Ram& from, uint32_t address, uint32_t size);
   std::optional<std::string> store(Ram& to, uint32_t address, uint32_t size);
 
+  // A message if `core` (Region::kFcStack: the FC) leaves its stack by an access through sp.
+  std::optional<std::string> stack_access(int core, uint32_t address, uint32_t size) const;
+
   // A transfer starts to use bytes, or no longer does.
   std::optional<std::string> begin(Level level, uint32_t address, uint32_t size, bool arriving,
                                    const std::string& what);
@@ -40,13 +43,14 @@ class Sanitizer {
   Level level_of(const Ram& s) const {
     return &s == &memory_.l1 ? Level::L1 : &s == &memory_.l2 ? Level::L2 : Level::L3;
   }
-  void declare(Level level, uint32_t address, uint32_t size, bool written);
+  void declare(Level level, uint32_t address, uint32_t size, bool written, bool fresh = false);
   std::string flight_at(Level level, uint32_t address) const;
   std::string describe(const char* verb, Level level, uint32_t address, uint32_t size) const;
 
   Memories& memory_;
   const Elf& elf_;
   std::vector<Region> regions_;
+  std::function<std::optional<std::string>(uint32_t, bool)> name_;
   std::vector<Flight> flights_;
   uint8_t required_ = 0;  // kDeclared when only declared bytes may be touched
 };

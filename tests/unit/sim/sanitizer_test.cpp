@@ -20,6 +20,12 @@ std::string program(const std::string& body) {
       kPrelude, body);
 }
 
+Region region(const char* name, const char* owner, uint32_t address, uint32_t size, bool l3, bool written) {
+  Region r;
+  r.name = name, r.owner = owner, r.address = address, r.size = size, r.l3 = l3, r.written = written;
+  return r;
+}
+
 void expect_refused(const std::string& name, const std::string& body, std::vector<std::string> words,
                     Options options = {}) {
   options.sanitize = true;
@@ -89,7 +95,7 @@ TEST(Sanitizer, CommandOutsideL1) {
 
 TEST(Sanitizer, L3IsNoPointer) {
   Options options;
-  options.regions = {{"weights", "MatMul_2", 0x100, 64, true, true}};
+  options.regions = {region("weights", "MatMul_2", 0x100, 64, true, true)};
   expect_refused("deref", "table[0]=*(volatile uint32_t*)0x104;", {"L3", "'weights' of MatMul_2 + 4"}, options);
   expect_refused("deref_far", "table[0]=*(volatile uint32_t*)0x500000;", {"nothing", "L3"});
 }
@@ -97,13 +103,26 @@ TEST(Sanitizer, L3IsNoPointer) {
 TEST(Sanitizer, OutsideTheArenas) {
   Options options;
   options.arenas_only = true;
-  options.regions = {{"x", "Add_0", 0x10000000, 64, false, true}};
+  options.regions = {region("x", "Add_0", 0x10000000, 64, false, true)};
   expect_refused("arena", "REG(L1B+60)=1; REG(L1B+64)=2;", {"outside every arena", "L1 + 0x40"}, options);
+}
+
+TEST(Sanitizer, OutsideTheStack) {
+  // Core 0's stack is the first KiB of cl_stacks: declare half of it, and use more.
+  const auto elf = compile("stack", program("volatile uint32_t big[180]; big[0]=1; table[0]=big[0];"));
+  ASSERT_TRUE(elf) << elf.error().text();
+  Region stack;
+  stack.name = "stack of core 0", stack.address = elf->find("cl_stacks")->address + 512, stack.size = 512;
+  stack.stack_of = 0;
+  Options options;
+  options.regions = {stack};
+  expect_refused("stack", "volatile uint32_t big[180]; big[0]=1; table[0]=big[0];",
+                 {"outside its stack 'stack of core 0'", "stack.c:8"}, options);
 }
 
 TEST(Sanitizer, NamesTheTensor) {
   Options options;
-  options.regions = {{"grad", "Gemm_7", 0x10000200, 256, false, false}};
+  options.regions = {region("grad", "Gemm_7", 0x10000200, 256, false, false)};
   expect_refused("tensor", "table[0]=REG(L1B+0x210);", {"'grad' of Gemm_7 + 16"}, options);
 }
 
