@@ -14,11 +14,15 @@ static void* address(const struct ts_tensor* tensor) {
   return (tensor->level == 1 ? CONFIG.l1 : CONFIG.l2) + tensor->offset;
 }
 
-void ts_read(const struct ts_tensor* tensor, void* data) {
+void ts_read_part(const struct ts_tensor* tensor, uint32_t at, void* data, uint32_t bytes) {
   if (tensor->level <= 2)
-    memcpy(data, address(tensor), tensor->bytes);
+    memcpy(data, (const uint8_t*)address(tensor) + at, bytes);
   else
-    pi_ram_read(CONFIG.ram, *CONFIG.l3 + tensor->offset, data, tensor->bytes);
+    pi_ram_read(CONFIG.ram, *CONFIG.l3 + tensor->offset + at, data, bytes);
+}
+
+void ts_read(const struct ts_tensor* tensor, void* data) {
+  ts_read_part(tensor, 0, data, tensor->bytes);
 }
 
 static void write_part(const struct ts_tensor* tensor, uint32_t at, const uint8_t* data, uint32_t bytes) {

@@ -76,5 +76,6 @@ void ts_profile(int32_t stamp);
 int ts_run(void);
 /* The value of a tensor, wherever it lives. */
 void ts_read(const struct ts_tensor* tensor, void* data);
+void ts_read_part(const struct ts_tensor* tensor, uint32_t at, void* data, uint32_t bytes);
 
 #endif

@@ -152,20 +152,24 @@ Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFla
 }
 
 void add_engine(CLI::App& command, EngineFlags& flags) {
-  command.add_option("--engine", flags.engine, "what runs the emitted C: the host's compiler and threads")
-      ->type_name("host");
+  command
+      .add_option("--engine", flags.engine,
+                  "what runs the emitted C: the virtual chip (default), this machine's threads, or GVSoC")
+      ->type_name("sim|host|gvsoc");
   command.add_option("--tolerance", flags.tolerance, "largest error, relative to max(1, |reference|) (default 1e-3)")
       ->type_name("X");
   command.add_option("--seed", flags.seed, "of synthetic samples and of --sanitize (default 1)")->type_name("N");
-  command.add_flag("--sanitize", flags.sanitize, "address and undefined-behaviour checks, transfers at random moments");
+  command.add_flag("--sanitize", flags.sanitize,
+                   "stop at the first wrong access: race, stray access, read of unwritten bytes");
 }
 
 Result<void> resolve(const EngineFlags& flags, bool compared, std::string_view compare_option,
                      run::RunOptions& options) {
-  if (flags.engine && *flags.engine != "host") {
-    if (*flags.engine == "sim" || *flags.engine == "gvsoc")
-      return input_error("--engine {} cannot run emitted projects yet", *flags.engine).hint("use --engine host");
-    return input_error("--engine {}: unknown value", *flags.engine).hint("one of: host");
+  if (flags.engine) {
+    using run::Engine;
+    TRY(options.engine, parse_word("--engine", *flags.engine,
+                                   std::to_array<std::pair<std::string_view, Engine>>(
+                                       {{"sim", Engine::Sim}, {"host", Engine::Host}, {"gvsoc", Engine::Gvsoc}})));
   }
   if (flags.tolerance) {
     if (!compared)

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace tessera::report {
@@ -37,6 +38,52 @@ Json outputs(const std::vector<Output>& values) {
   for (auto& [name, value] : values)
     object[name] = {{"type", name_of(value.type().dtype)}, {"shape", value.shape()}, {"values", numbers(value)}};
   return object;
+}
+
+Json operators(const std::vector<OperatorCost>& costs) {
+  Json list = Json::array();
+  for (auto& c : costs)
+    list.push_back({{"name", c.name},
+                    {"op", c.op},
+                    {"phase", c.phase},
+                    {"cycles", c.cycles},
+                    {"compute_cycles", c.compute},
+                    {"dma_wait_cycles", c.dma_wait},
+                    {"overhead_cycles", c.overhead()},
+                    {"estimate_cycles", c.estimate},
+                    {"macs", c.macs},
+                    {"tiles", c.tiles}});
+  return list;
+}
+
+// A line for each of the dearest operators, and one for the rest.
+std::string operator_lines(const std::vector<OperatorCost>& costs) {
+  constexpr size_t kShown = 16, kWidest = 40;
+  if (costs.empty()) return "";
+  size_t width = 8;
+  for (auto& c : costs) width = std::max(width, std::min(kWidest, c.name.size()));
+  std::vector<const OperatorCost*> dearest;
+  for (auto& c : costs) dearest.push_back(&c);
+  std::ranges::stable_sort(dearest, std::greater(), &OperatorCost::cycles);
+  const auto line = [&](std::string_view name, double all, double compute, double wait, double estimate) {
+    return fmt::format("  {:<{}.{}} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f} {:>10.0f}\n", name, width, width, all,
+                       compute, wait, all - compute - wait, estimate);
+  };
+  auto text = fmt::format("  {:<{}} {:>10} {:>10} {:>10} {:>10} {:>10}\n", "operator", width, "cycles", "compute",
+                          "DMA wait", "overhead", "estimate");
+  OperatorCost rest;
+  for (size_t i = 0; i < dearest.size(); ++i) {
+    auto& c = *dearest[i];
+    if (i < kShown) {
+      text += line(c.name, c.cycles, c.compute, c.dma_wait, c.estimate);
+      continue;
+    }
+    rest.cycles += c.cycles, rest.compute += c.compute, rest.dma_wait += c.dma_wait, rest.estimate += c.estimate;
+  }
+  if (dearest.size() > kShown)
+    text += line(fmt::format("{} others", dearest.size() - kShown), rest.cycles, rest.compute, rest.dma_wait,
+                 rest.estimate);
+  return text;
 }
 
 std::string join(const std::vector<LevelBytes>& levels) {
@@ -104,6 +151,8 @@ std::string to_json(const RunReport& r) {
   json["tiles"] = r.tiles;
   json["estimate_cycles"] = r.estimate_cycles;
   json["instructions"] = or_null(r.instructions);
+  if (!r.operators.empty()) json["operators"] = operators(r.operators);
+  if (!r.assumed.empty()) json["assumed"] = r.assumed;
   json["compile_seconds"] = r.compile_seconds;
   json["run_seconds"] = r.run_seconds;
   if (!r.bits.empty()) json["bits"] = r.bits;
@@ -126,6 +175,9 @@ std::string to_text(const RunReport& r) {
   if (r.train_cycles)
     text += fmt::format("  measured: {:.0f} cycles a micro-batch ({:.2f} MAC/cycle), {:.0f} cycles an update\n",
                         *r.train_cycles, r.macs_per_cycle().value_or(0), r.optimizer_cycles.value_or(0));
+  text += operator_lines(r.operators);
+  if (!r.assumed.empty())
+    text += fmt::format("  not published for {}, so assumed: {}\n", r.target, fmt::join(r.assumed, ", "));
   text += fmt::format("  arenas in bytes: {}; moved: {}\n", join(r.arena), join(r.dma_bytes));
   text += fmt::format("  compiled in {:.3f} s", r.compile_seconds);
   text += r.bits.empty() ? "\n" : fmt::format(", ran in {:.3f} s; bits {}\n", r.run_seconds, r.bits);

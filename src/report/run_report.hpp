@@ -23,6 +23,19 @@ struct Output {
   TensorData value;
 };
 
+// What a node cost, the mean of its runs, in cycles of the core that controls the cluster.
+struct OperatorCost {
+  std::string name, op;
+  std::string phase;  // "training" or "optimizer"
+  double cycles = 0;
+  double compute = 0;   // in kernels, from fork to join
+  double dma_wait = 0;  // waiting for transfers
+  double estimate = 0;  // the planner's
+  int64_t macs = 0, tiles = 1;
+
+  double overhead() const { return cycles - compute - dma_wait; }  // issuing transfers, loops, calls
+};
+
 struct RunReport {
   std::string model, target, engine;
   int64_t steps = 0, accumulate = 0;  // of a training run
@@ -35,10 +48,12 @@ struct RunReport {
   std::optional<double> train_cycles, optimizer_cycles;  // per micro-batch and per step; none where nothing counts them
   int64_t macs = 0;                                      // per micro-batch
   std::vector<LevelBytes> arena;
-  std::vector<LevelBytes> dma_bytes;  // per micro-batch, both directions
-  int64_t tiles = 0;                  // per micro-batch
-  double estimate_cycles = 0;         // per micro-batch
-  std::optional<int64_t> instructions;
+  std::vector<LevelBytes> dma_bytes;    // per micro-batch, both directions
+  int64_t tiles = 0;                    // per micro-batch
+  double estimate_cycles = 0;           // per micro-batch
+  std::optional<int64_t> instructions;  // of all cores, over the whole run
+  std::vector<OperatorCost> operators;  // in the order in which they run; none where nothing counts
+  std::vector<std::string> assumed;     // numbers of the target that are not published for its chip
   double compile_seconds = 0, run_seconds = 0;
   std::string bits;                     // digest of losses (or outputs) and final weights
   std::string directory;                // of the project, where it was kept

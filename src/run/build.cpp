@@ -79,6 +79,10 @@ Result<Process> start_compiler(const std::vector<std::string>& command, const fs
   return process;
 }
 
+fs::path call_graph_of(const fs::path& object) {
+  return object.string() + ".ci";
+}
+
 // A file that appears whole: made under another name, then renamed.
 struct Job {
   std::string what;
@@ -98,7 +102,10 @@ Result<void> run_jobs(const std::vector<Job>& jobs, const fs::path& project, con
     for (size_t i = begin; i < end; ++i) {
       auto finished = running[i - begin].wait();
       std::error_code error;
-      if (finished.ok()) fs::rename(jobs[i].temporary, jobs[i].target, error);
+      if (finished.ok()) {
+        fs::rename(call_graph_of(jobs[i].temporary), call_graph_of(jobs[i].target), error);  // where one was asked for
+        fs::rename(jobs[i].temporary, jobs[i].target, error);
+      }
       if (!finished.ok()) {
         fs::remove(jobs[i].temporary, error);
         return compiler_failed(jobs[i].what, finished);
@@ -133,13 +140,13 @@ Result<Built> build_project(const fs::path& directory, const BuildOptions& optio
     all.add(key);
     auto object = objects / (key + ".o");
     linked.push_back(object.string());
-    built.objects.emplace_back(source, objects / key);
+    if (source.ends_with(".c")) built.call_graphs.push_back(call_graph_of(object));
     if (fs::exists(object, error)) continue;
     auto temporary = object.string() + suffix;
     std::vector<std::string> command = {options.compiler};
     command.insert(command.end(), options.flags.begin(), options.flags.end());
-    command.insert(command.end(),
-                   {"-dumpdir", (objects / "").string(), "-dumpbase", key, "-c", source, "-o", temporary});
+    command.insert(command.end(), {"-dumpdir", (objects / "").string(), "-dumpbase",
+                                   fs::path(temporary).filename().string(), "-c", source, "-o", temporary});
     jobs.push_back({source, command, temporary, object});
   }
   built.executable = objects / ("network-" + all.hex());

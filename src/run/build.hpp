@@ -24,9 +24,7 @@ struct BuildOptions {
 
 struct Built {
   std::filesystem::path executable;
-  // By source, relative to the project, with the path of its object less the ".o": what the compiler says beside the
-  // object has the same name with another ending.
-  std::vector<std::pair<std::string, std::filesystem::path>> objects;
+  std::vector<std::filesystem::path> call_graphs;  // of every C source, where the flags ask for them
 };
 
 Result<Built> build_project(const std::filesystem::path& project, const BuildOptions& options);

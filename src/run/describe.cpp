@@ -1,5 +1,7 @@
 #include "run/describe.hpp"
 
+#include <algorithm>
+
 #include "ops/operator.hpp"
 #include "report/traffic.hpp"
 
@@ -20,6 +22,11 @@ void count_parameters(const train::Program& program, report::RunReport& report) 
   }
 }
 
+int64_t macs_of(const Graph& graph, const Node& node) {
+  auto* op = ops::find(node.op, node.version);
+  return op && op->macs ? op->macs({graph, node}) : 0;
+}
+
 void count_work(const Compiled& compiled, report::RunReport& report) {
   auto& graph = compiled.program.graph;
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -28,11 +35,49 @@ void count_work(const Compiled& compiled, report::RunReport& report) {
     if (node.phase != Phase::Training || !op || ops::is_view(*op)) continue;
     report.tiles += compiled.plan.nodes[n].tiles;
     report.estimate_cycles += static_cast<double>(compiled.plan.nodes[n].estimate.count);
-    if (op->macs) report.macs += op->macs({graph, node});
+    report.macs += macs_of(graph, node);
   }
 }
 
+report::OperatorCost cost_of(const Compiled& compiled, const NodeCycles& cycles, int64_t runs) {
+  auto& graph = compiled.program.graph;
+  auto& node = graph.at(cycles.node);
+  auto& plan = compiled.plan.nodes[static_cast<size_t>(cycles.node.index)];
+  const auto mean = [&](uint64_t total) { return static_cast<double>(total) / static_cast<double>(runs); };
+  return {.name = node.name,
+          .op = to_string(node.op),
+          .phase = node.phase == Phase::Training ? "training" : "optimizer",
+          .cycles = mean(cycles.all),
+          .compute = mean(cycles.computed),
+          .dma_wait = mean(cycles.waited),
+          .estimate = static_cast<double>(plan.estimate.count),
+          .macs = macs_of(graph, node),
+          .tiles = plan.tiles};
+}
+
+// What the cluster's DMA moved for a micro-batch: all that it moved, less what the updates move by their schedule.
+void measured_bytes(const Compiled& compiled, const Counters& counters, int64_t runs, int64_t steps,
+                    report::RunReport& report) {
+  auto updates = report::traffic(compiled.schedule.optimizer, compiled.target);
+  for (size_t i = 0; i < report.dma_bytes.size(); ++i)
+    if (report.dma_bytes[i].name == "L2_L1")
+      report.dma_bytes[i].bytes = (static_cast<int64_t>(counters.l2_l1_bytes) - steps * updates[i].bytes) / runs;
+}
+
 }  // namespace
+
+void add_counters(const Compiled& compiled, const Counters& counters, int64_t runs, int64_t steps,
+                  report::RunReport& report) {
+  report.train_cycles = static_cast<double>(counters.train_cycles) / static_cast<double>(runs);
+  if (steps > 0) report.optimizer_cycles = static_cast<double>(counters.optimizer_cycles) / static_cast<double>(steps);
+  if (counters.instructions) report.instructions = static_cast<int64_t>(counters.instructions);
+  if (counters.l2_l1_bytes) measured_bytes(compiled, counters, runs, steps, report);
+  for (const auto& node : counters.nodes) {
+    const bool training = compiled.program.graph.at(node.node).phase == Phase::Training;
+    report.operators.push_back(cost_of(compiled, node, training ? runs : std::max<int64_t>(1, steps)));
+  }
+  report.assumed = counters.assumed;
+}
 
 report::RunReport describe(const Compiled& compiled) {
   report::RunReport report{.model = compiled.model, .target = compiled.target.name};

@@ -9,6 +9,7 @@
 
 #include "onnx/bind.hpp"
 #include "onnx/npz.hpp"
+#include "run/chip.hpp"
 #include "run/compare.hpp"
 #include "run/describe.hpp"
 #include "run/host.hpp"
@@ -49,21 +50,29 @@ void say(const RunOptions& options, std::string_view what) {
 }
 
 // Builds and runs in a workspace: what the user keeps is the project as it was emitted, the same bytes every time.
-Result<RunResult> build_and_run(const emit::Project& project, const RunOptions& options) {
+Result<RunResult> build_and_run(const emit::Project& project, const Compiled& compiled, const RunOptions& options) {
   TRY(auto workspace, Workspace::make());
   CHECK_OK(emit::write_project(project, workspace.project()));
-  const HostOptions host{.sanitize = options.sanitize, .seed = options.seed};
   say(options, "building the C project");
-  CHECK_OK(build_host(workspace.project(), host));
-  say(options, "running");
-  return run_host(workspace.project(), host);
+  if (options.engine == Engine::Host) {
+    const HostOptions host{.sanitize = options.sanitize, .seed = options.seed};
+    CHECK_OK(build_host(workspace.project(), host));
+    say(options, "running");
+    return run_host(workspace.project(), host);
+  }
+  const bool gvsoc = options.engine == Engine::Gvsoc;
+  const ChipOptions chip{.sanitize = options.sanitize, .print_results = gvsoc};
+  CHECK_OK(build_chip(workspace.project(), compiled.target, chip));
+  say(options, gvsoc ? "running on GVSoC" : "running on the virtual chip");
+  return (gvsoc ? run_gvsoc : run_chip)(workspace.project(), compiled, chip);
 }
 
 // The project is written before the run, so that a place that cannot be written is known at once; a run that fails
 // takes it away again.
-Result<RunResult> run_and_keep(const emit::Project& project, const RunOptions& options, const Directory& keep) {
+Result<RunResult> run_and_keep(const emit::Project& project, const Compiled& compiled, const RunOptions& options,
+                               const Directory& keep) {
   if (keep) CHECK_OK(emit::write_project(project, *keep));
-  auto result = build_and_run(project, options);
+  auto result = build_and_run(project, compiled, options);
   if (keep && !result) {
     std::error_code ignored;
     fs::remove_all(*keep, ignored);
@@ -78,19 +87,17 @@ Result<void> keep_arrays(const Directory& keep, const char* file, const std::vec
   return onnx::write_npz(fs::path(*keep) / file, arrays);
 }
 
-void add_result(const RunResult& result, const RunOptions& options, const std::vector<std::string>& notes,
-                report::RunReport& report) {
-  report.engine = "host";
+void add_result(const Compiled& compiled, const RunResult& result, const RunOptions& options,
+                const std::vector<std::string>& notes, report::RunReport& report) {
+  report.engine = name_of(options.engine);
   report.losses = result.losses;
   report.run_seconds = result.run_seconds;
   report.bits = result.bits;
   report.notes.insert(report.notes.end(), notes.begin(), notes.end());
-  const auto per = [](const std::optional<uint64_t>& total, int64_t n) -> std::optional<double> {
-    if (!total) return std::nullopt;
-    return static_cast<double>(*total) / static_cast<double>(n);
-  };
-  report.train_cycles = per(result.train_cycles, std::max<int64_t>(1, static_cast<int64_t>(result.losses.size())));
-  report.optimizer_cycles = per(result.optimizer_cycles, options.steps);
+  const bool training = compiled.program.training();
+  if (result.counters)
+    add_counters(compiled, *result.counters, training ? options.steps * options.accumulate : 1,
+                 training ? options.steps : 0, report);
 }
 
 // Final values in the order of Program::parameters.
@@ -133,11 +140,11 @@ Result<report::RunReport> train(const ModelSource& source, const CompileOptions&
   auto notes = data.notes;
   notes.insert(notes.end(), reference.notes.begin(), reference.notes.end());
   TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
-  TRY(auto result, run_and_keep(project, options, keep));
+  TRY(auto result, run_and_keep(project, compiled, options, keep));
   auto report = describe(compiled);
   report.steps = options.steps;
   report.accumulate = options.accumulate;
-  add_result(result, options, notes, report);
+  add_result(compiled, result, options, notes, report);
   const auto parameters = in_order(compiled.program, result.parameters);
   if (options.reference) run::compare(compiled.program, reference, parameters, options.tolerance, report);
   if (!report.mismatch) report.mismatch = first_nan(report.losses);
@@ -160,9 +167,9 @@ Result<report::RunReport> infer(const ModelSource& source, const CompileOptions&
   auto notes = data.notes;
   notes.insert(notes.end(), expected.notes.begin(), expected.notes.end());
   TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
-  TRY(auto result, run_and_keep(project, options, keep));
+  TRY(auto result, run_and_keep(project, compiled, options, keep));
   auto report = describe(compiled);
-  add_result(result, options, notes, report);
+  add_result(compiled, result, options, notes, report);
   for (auto& output : result.outputs) report.outputs.push_back({output.name, output.data});
   if (options.reference) {
     Comparison comparison(options.tolerance);

@@ -4,11 +4,9 @@
 
 #include <charconv>
 #include <chrono>
-#include <cmath>
 
 #include "base/file.hpp"
 #include "emit/manifest_text.hpp"
-#include "run/digest.hpp"
 #include "run/process.hpp"
 
 namespace tessera::run {
@@ -89,23 +87,6 @@ class ResultsReader {
   std::string_view rest_;
 };
 
-void add_values(Digest& digest, std::span<const float> values) {
-  for (float value : values) {
-    if (std::isnan(value)) value = std::numeric_limits<float>::quiet_NaN();
-    digest.add(std::as_bytes(std::span(&value, 1)));
-  }
-}
-
-void add_arrays(Digest& digest, const std::vector<onnx::NamedArray>& arrays) {
-  for (const auto& [name, value] : arrays) {
-    digest.add(name).add(to_string(value.type()));
-    if (value.type().dtype == DType::F32)
-      add_values(digest, value.as<float>());
-    else
-      digest.add(value.bytes());
-  }
-}
-
 // A file that goes away with its owner.
 struct TemporaryFile {
   fs::path path;
@@ -116,14 +97,6 @@ struct TemporaryFile {
 };
 
 }  // namespace
-
-std::string digest_of(const RunResult& result) {
-  Digest digest;
-  add_values(digest, result.losses);
-  add_arrays(digest, result.parameters);
-  add_arrays(digest, result.outputs);
-  return digest.hex();
-}
 
 Result<RunResult> run_host(const fs::path& project, const HostOptions& options) {
   auto start = std::chrono::steady_clock::now();

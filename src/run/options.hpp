@@ -34,10 +34,18 @@ struct CompileOptions {
   plan::Options plan;  // its cores are taken from the above
 };
 
-enum class Engine : uint8_t { Host };
+enum class Engine : uint8_t {
+  Sim,    // the virtual chip
+  Host,   // this machine's compiler and threads
+  Gvsoc,  // the chip as GVSoC simulates it
+};
+
+constexpr std::string_view name_of(Engine engine) {
+  return engine == Engine::Sim ? "sim" : engine == Engine::Host ? "host" : "gvsoc";
+}
 
 struct RunOptions {
-  Engine engine = Engine::Host;
+  Engine engine = Engine::Sim;
   int64_t steps = 8;
   int64_t accumulate = 1;
   std::optional<std::string> data;       // .npz; default: synthetic samples

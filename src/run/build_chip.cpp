@@ -1,0 +1,93 @@
+#include <algorithm>
+
+#include "base/file.hpp"
+#include "run/build.hpp"
+#include "run/chip.hpp"
+#include "run/process.hpp"
+#include "run/stack_usage.hpp"
+#include "sim/elf.hpp"
+
+namespace tessera::run {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+// Exactly this architecture: any suffix makes the compiler take a 64-bit library.
+std::vector<std::string> compile_flags(const ChipOptions& options) {
+  std::vector<std::string> flags = {"-march=rv32imafc",
+                                    "-mabi=ilp32f",
+                                    "--specs=picolibc.specs",
+                                    "-DPICOLIBC_INTEGER_PRINTF_SCANF",
+                                    "-std=c11",
+                                    "-O3",
+                                    "-g1",
+                                    "-ffp-contract=off",
+                                    "-fno-math-errno",
+                                    "-ffunction-sections",
+                                    "-fdata-sections",
+                                    "-fcallgraph-info=su",
+                                    "-Wall",
+                                    "-Wextra",
+                                    "-I.",
+                                    "-Iinclude",
+                                    "-Iharness",
+                                    "-Ichip",
+                                    "-DTS_CHIP",
+                                    "-DTS_PROFILE"};
+  if (options.print_results) flags.push_back("-DTS_PRINT_RESULTS");
+  return flags;
+}
+
+// Code and the runtime's own data, from the first instruction to the fabric controller's stack.
+Result<void> check_code_size(const sim::Elf& elf) {
+  const auto *begin = elf.find("_start"), *end = elf.find("__code_end");
+  if (!begin || !end) return internal_error("the program has no _start or no __code_end");
+  const int64_t bytes = int64_t{end->address} - begin->address;
+  if (bytes > plan::kCodeReserve.count)
+    return does_not_fit("code and the runtime's data take {} bytes of L2; the plan grants them {}", bytes,
+                        plan::kCodeReserve.count)
+        .hint("record fewer results: fewer --steps");
+  return {};
+}
+
+// Samples that stand in the external RAM are a section that no segment loads.
+Result<std::vector<uint8_t>> ram_image(const fs::path& elf_path, const sim::Elf& elf) {
+  const auto* heap = elf.find("__l3_heap");
+  if (!heap || heap->address == 0) return std::vector<uint8_t>();
+  auto image = elf_path.string() + ".ram";
+  std::error_code error;
+  if (!fs::exists(image, error)) {
+    auto temporary = fmt::format("{}.{}.part", image, ::getpid());
+    TRY(auto finished, run_process({"riscv64-unknown-elf-objcopy", "--dump-section", ".ts_data=" + temporary,
+                                    elf_path.string(), "/dev/null"},
+                                   {}));
+    if (!finished.ok()) return internal_error("the samples cannot be taken from the program: {}", describe(finished));
+    fs::rename(temporary, image, error);
+  }
+  TRY(auto bytes, read_file(image));
+  auto* first = reinterpret_cast<const uint8_t*>(bytes.data());
+  return std::vector<uint8_t>(first, first + bytes.size());
+}
+
+}  // namespace
+
+Result<ChipProgram> build_chip(const fs::path& project, const target::Target& target, const ChipOptions& options) {
+  TRY(auto built,
+      build_project(project,
+                    {.compiler = options.compiler,
+                     .hint = "install it (apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)",
+                     .flags = compile_flags(options),
+                     .link = {"-nostartfiles", "-Lchip", "-Tchip/link.ld", "-Wl,--no-warn-rwx-segments"},
+                     .runtime = "chip",
+                     .skipped = {},
+                     .objects = options.objects}));
+  CHECK_OK(check_stacks(built, target));
+  TRY(auto elf, sim::load_elf(built.executable.string()));
+  CHECK_OK(check_code_size(elf));
+  ChipProgram program{.elf = built.executable};
+  TRY(program.ram, ram_image(built.executable, elf));
+  return program;
+}
+
+}  // namespace tessera::run

@@ -1,0 +1,130 @@
+#include "run/stack_usage.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <map>
+#include <set>
+
+#include "base/file.hpp"
+
+namespace tessera::run {
+
+namespace {
+
+constexpr int64_t kLibraryFrame = 256;  // of what was compiled elsewhere
+constexpr auto kIndirect = "__indirect_call";
+
+struct Function {
+  std::string file;
+  int64_t frame = kLibraryFrame;
+  bool known = false;      // compiled here
+  bool unbounded = false;  // its frame depends on values
+  std::set<std::string> callees;
+};
+using CallGraph = std::map<std::string, Function>;
+
+// The text between quotes that follows `key` in a line.
+std::string quoted(std::string_view line, std::string_view key) {
+  auto at = line.find(key);
+  if (at == line.npos) return {};
+  auto begin = line.find('"', at) + 1;
+  return std::string(line.substr(begin, line.find('"', begin) - begin));
+}
+
+// node: { title: "f" label: "f\nfile.c:57:1\n32 bytes (static)" }
+void read_node(std::string_view line, const std::string& file, CallGraph& graph) {
+  auto label = quoted(line, "label: ");
+  auto end = label.find(" bytes (");
+  if (end == label.npos) return;
+  auto& function = graph[quoted(line, "title: ")];
+  function.file = file;
+  function.known = true;
+  auto begin = label.rfind('n', end) + 1;  // of the "\n" before the number
+  std::from_chars(label.data() + begin, label.data() + end, function.frame);
+  function.unbounded = label.find("dynamic", end) != label.npos && label.find("bounded", end) == label.npos;
+}
+
+Result<CallGraph> read_graph(const std::vector<std::filesystem::path>& files) {
+  CallGraph graph;
+  for (const auto& path : files) {
+    TRY(auto bytes, read_file(path));
+    std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    std::string file;
+    while (!text.empty()) {
+      auto line = text.substr(0, text.find('\n'));
+      text.remove_prefix(std::min(text.size(), line.size() + 1));
+      if (line.starts_with("graph:")) file = quoted(line, "title: ");
+      if (line.starts_with("node:")) read_node(line, file, graph);
+      if (line.starts_with("edge:")) graph[quoted(line, "sourcename: ")].callees.insert(quoted(line, "targetname: "));
+    }
+  }
+  return graph;
+}
+
+class Depth {
+ public:
+  explicit Depth(const CallGraph& graph) : graph_(graph) {}
+
+  struct Chain {
+    int64_t bytes = 0;
+    std::vector<std::string> functions;  // outermost first, with their bytes
+  };
+
+  Result<Chain> deepest(const std::string& name) {
+    if (auto known = done_.find(name); known != done_.end()) return known->second;
+    auto at = graph_.find(name);
+    const Function function = at == graph_.end() ? Function{} : at->second;
+    if (!active_.insert(name).second) return internal_error("{} calls itself: its stack has no bound", name);
+    if (function.unbounded) return internal_error("{} takes an amount of stack that depends on values", name);
+    Chain best;
+    for (const auto& callee : targets(name, function)) {
+      TRY(auto chain, deepest(callee));
+      if (chain.bytes > best.bytes) best = chain;
+    }
+    active_.erase(name);
+    best.bytes += function.frame;
+    best.functions.insert(best.functions.begin(), fmt::format("{} {}", name, function.frame));
+    return done_[name] = best;
+  }
+
+ private:
+  // Pointers to functions are used in four places only: tasks, the network's entry points, kernels, and by kernels for
+  // functions of their own file.
+  std::set<std::string> targets(const std::string& name, const Function& function) const {
+    auto all = function.callees;
+    if (!all.erase(kIndirect)) return all;
+    for (const auto& [other, f] : graph_) {
+      if (!f.known || other == name) continue;
+      const bool exported = other.find(':') == other.npos;
+      const bool task = name == "ts_chip_serve" && f.file.starts_with("harness/") && !exported;
+      const bool entry = function.file.starts_with("harness/") && f.file == "network.c" && exported;
+      const bool kernel = name == "pi_cl_team_fork" && f.file.starts_with("kernels/") && exported;
+      const bool own = function.file.starts_with("kernels/") && f.file == function.file && !exported &&
+                       !f.callees.contains(kIndirect);
+      if (task || entry || kernel || own) all.insert(other);
+    }
+    return all;
+  }
+
+  const CallGraph& graph_;
+  std::map<std::string, Chain> done_;
+  std::set<std::string> active_;
+};
+
+Result<void> check(Depth& depth, const std::string& root, Bytes granted, std::string_view whose) {
+  TRY(auto chain, depth.deepest(root));
+  if (chain.bytes <= granted.count) return {};
+  return does_not_fit("the stack of {} may take {} bytes; the target grants it {}: {}", whose, chain.bytes,
+                      granted.count, fmt::join(chain.functions, " > "));
+}
+
+}  // namespace
+
+Result<void> check_stacks(const Built& built, const target::Target& target) {
+  TRY(auto graph, read_graph(built.call_graphs));
+  Depth depth(graph);
+  CHECK_OK(check(depth, "ts_chip_serve", target.stacks.cluster_core, "a cluster core"));
+  return check(depth, "ts_chip_fc", target.stacks.fabric_controller, "the fabric controller");
+}
+
+}  // namespace tessera::run

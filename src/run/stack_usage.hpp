@@ -1,0 +1,15 @@
+// How deep the stacks of a chip's program can get, from what the compiler says of every function and its calls.
+//
+//   master: ts_chip_serve 32 > run_measured 48 > TrainingNetwork 16 > run_fc1 128 > pi_cl_team_fork 16 > ts_matmul 176
+#pragma once
+
+#include "base/error.hpp"
+#include "run/build.hpp"
+#include "target/target.hpp"
+
+namespace tessera::run {
+
+// Refuses a program that may need more than the target's stacks, and names the functions that need it.
+Result<void> check_stacks(const Built& built, const target::Target& target);
+
+}  // namespace tessera::run
