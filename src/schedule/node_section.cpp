@@ -220,7 +220,8 @@ void Builder::free_slots(const Expr& t, Block& body) {
               Block now;
               auto old = steps_->at(t - 2 * period, "old_", now);
               for (auto* way : group) wait(*way, t / period - 2, old, now);
-              guard(both(equal(t % period, 0), less(2 * period - 1, t)), std::move(now), body);
+              if (2 * period < steps_->total())
+                guard(both(equal(t % period, 0), less(2 * period - 1, t)), std::move(now), body);
             });
 }
 
