@@ -17,12 +17,6 @@ static inline uint32_t ts_sleep(uint32_t address) {
   return value;
 }
 
-static inline uint32_t ts_cycle(void) {
-  uint32_t value;
-  __asm__ volatile("csrr %0, mcycle" : "=r"(value)::"memory");
-  return value;
-}
-
 static inline uint32_t ts_hart(void) {
   uint32_t value;
   __asm__("csrr %0, mhartid" : "=r"(value));

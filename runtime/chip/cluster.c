@@ -98,7 +98,7 @@ int pi_cluster_send_task_to_cl(struct pi_device* device, struct pi_cluster_task*
 
 void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg) {
   const uint32_t team = (1u << cores) - 1;
-  const uint32_t start = ts_profile_begin();
+  ts_mark(TS_MARK_KERNEL);
   *ts_event_unit(TS_EU_TEAM) = team;
   *ts_event_unit(TEAM_BARRIER) = team;
   *ts_event_unit(TEAM_BARRIER + TS_EU_BARRIER_TARGET) = team;
@@ -110,7 +110,7 @@ void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg) {
   *ts_event_unit(TS_EU_DISPATCH) = (uint32_t)(uintptr_t)arg;
   if (TS_CHIP_CONTROLLER_WORKS) entry(arg);
   ts_sleep(TS_CHIP_EVENT_UNIT + JOIN_BARRIER + TS_EU_BARRIER_WAIT);
-  ts_profile_computed(start);
+  ts_mark(TS_MARK_END);
 }
 
 void pi_cl_team_barrier(void) {

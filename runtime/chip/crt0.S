@@ -27,8 +27,6 @@ ts_chip_core:
   mul t0, t0, t1
   la sp, __core_stacks
   add sp, sp, t0
-  li tp, 0
-  csrw mscratch, zero
   call ts_chip_serve
 1:
   j 1b

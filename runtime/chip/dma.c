@@ -40,12 +40,12 @@ void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride
 void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t* cmd) {
   const uint32_t bit = 1u << cmd->id;
   if (*dma(DMA_STATUS) & bit) {
-    const uint32_t start = ts_profile_begin();
+    ts_mark(TS_MARK_WAIT);
     *ts_event_unit(TS_EU_MASK) = 1 << TS_EVENT_DMA;
     do ts_sleep(TS_CHIP_EVENT_UNIT + TS_EU_WAIT_CLEAR);
     while (*dma(DMA_STATUS) & bit);
     *ts_event_unit(TS_EU_MASK) = TS_TEAM_EVENTS;
-    ts_profile_waited(start);
+    ts_mark(TS_MARK_END);
   }
   *dma(DMA_STATUS) = bit;
 }

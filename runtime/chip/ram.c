@@ -109,9 +109,9 @@ static int done(const pi_cl_ram_req_t* request) {
 }
 
 void pi_cl_ram_copy_wait(pi_cl_ram_req_t* req) {
-  const uint32_t since = ts_profile_begin();
+  ts_mark(TS_MARK_WAIT);
   while (!done(req)) start_queued((uint32_t)req->ext2loc);
-  ts_profile_waited(since);
+  ts_mark(TS_MARK_END);
 }
 
 /* The fabric controller's blocking calls; transfers longer than a transaction go in parts. */

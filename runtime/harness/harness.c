@@ -71,35 +71,11 @@ static void on_cluster(void (*entry)(void*), void* arg) {
   pi_cluster_send_task_to_cl(&cluster, pi_cluster_task(&task, entry, arg));
 }
 
-/* From one stamp to the next is the time of a node. */
-static void add_profile(uint32_t first, uint32_t nodes) {
-#ifdef TS_PROFILE
-  for (uint32_t i = first; i < first + nodes; ++i) {
-    const struct ts_stamp *from = &ts_profile_stamps[i], *to = from + 1;
-    ts_profile_nodes[i].all += to->cycle - from->cycle;
-    ts_profile_nodes[i].waited += to->waited - from->waited;
-    ts_profile_nodes[i].computed += to->computed - from->computed;
-  }
-#else
-  (void)first, (void)nodes;
-#endif
-}
-
 /* One run counts 32 bits of cycles; a training run has many. */
 static void run_network(void (*network)(void), uint64_t* cycles) {
   struct measured m = {.network = network};
   on_cluster(run_measured, &m);
   *cycles += m.cycles;
-}
-
-static void run_training(void) {
-  run_network(TrainingNetwork, &ts_train_cycles);
-  add_profile(0, CONFIG.training_nodes);
-}
-
-static void run_optimizer(void) {
-  run_network(OptimizerNetwork, &ts_optimizer_cycles);
-  add_profile(CONFIG.training_nodes + 1, CONFIG.optimizer_nodes);
 }
 
 /* The arena in the external RAM begins with zeros and initial values, as the one in L2 does. */
@@ -147,10 +123,10 @@ static void train(void) {
       const uint8_t first = micro == 0; /* gradients begin again with every step */
       if (CONFIG.reset) write_part(CONFIG.reset, 0, &first, 1);
       copy_inputs(run);
-      run_training();
+      run_network(TrainingNetwork, &ts_train_cycles);
       ts_read(CONFIG.loss, &ts_losses[run]);
     }
-    run_optimizer();
+    run_network(OptimizerNetwork, &ts_optimizer_cycles);
   }
 }
 
@@ -158,7 +134,7 @@ static void infer(void) {
   uint8_t* record = ts_outputs;
   for (uint32_t run = 0; run < CONFIG.steps; ++run) {
     copy_inputs(run);
-    run_training();
+    run_network(TrainingNetwork, &ts_train_cycles);
     for (uint32_t i = 0; i < CONFIG.output_count; record += CONFIG.outputs[i++].bytes)
       ts_read(&CONFIG.outputs[i], record);
   }

@@ -40,12 +40,11 @@ struct ts_run_config {
   const struct ts_tensor* parameters;
   const struct ts_tensor* outputs; /* recorded after every inference */
   uint32_t initial_count, input_count, parameter_count, output_count;
-  const struct ts_tensor *reset, *loss;     /* NULL: inference */
-  const float* reference;                   /* one loss a micro-batch; NULL: nothing to compare with */
-  float tolerance;                          /* relative to max(1, |reference|) */
-  uint32_t weight_sram;                     /* bytes of parameters in on-chip memories */
-  uint8_t data_in_ram;                      /* samples and images are addresses in the external RAM, not in L2 */
-  uint32_t training_nodes, optimizer_nodes; /* that the entry points run */
+  const struct ts_tensor *reset, *loss; /* NULL: inference */
+  const float* reference;               /* one loss a micro-batch; NULL: nothing to compare with */
+  float tolerance;                      /* relative to max(1, |reference|) */
+  uint32_t weight_sram;                 /* bytes of parameters in on-chip memories */
+  uint8_t data_in_ram;                  /* samples and images are addresses in the external RAM, not in L2 */
 };
 
 extern const struct ts_run_config ts_run_config;
@@ -57,20 +56,6 @@ extern uint64_t ts_train_cycles, ts_optimizer_cycles;
 /* The entry points of the network. */
 void TrainingNetwork(void);
 void OptimizerNetwork(void);
-
-#ifdef TS_PROFILE
-/* With a profiler the network tells when each node begins, and at the end of an entry point: first those of
- * TrainingNetwork, then those of OptimizerNetwork. The sums are over the whole run. */
-struct ts_stamp {
-  uint32_t cycle, waited, computed; /* cycles so far: all, waiting for transfers, in kernels */
-};
-struct ts_node_cycles {
-  uint64_t all, waited, computed;
-};
-extern struct ts_stamp ts_profile_stamps[];
-extern struct ts_node_cycles ts_profile_nodes[];
-void ts_profile(int32_t stamp);
-#endif
 
 /* The whole run: 0, or 1 if a loss is not what the reference says, or 2 if the device could not be opened. */
 int ts_run(void);

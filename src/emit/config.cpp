@@ -33,7 +33,6 @@ class Config {
     CHECK_OK(single("reset", source_.program.reset));
     CHECK_OK(single("loss", source_.program.loss));
     results();
-    profile();
     run_config();
     return text_;
   }
@@ -123,14 +122,6 @@ class Config {
     return {};
   }
 
-  void profile() {
-    add("");
-    add("#ifdef TS_PROFILE");
-    add(fmt::format("struct ts_stamp ts_profile_stamps[{}];", training_nodes_ + optimizer_nodes_ + 2));
-    add(fmt::format("struct ts_node_cycles ts_profile_nodes[{}];", training_nodes_ + optimizer_nodes_ + 2));
-    add("#endif");
-  }
-
   void results() {
     int64_t output_bytes = 0;
     for (TensorId id : output_ids()) output_bytes += source_.graph().at(id).type.bytes().count;
@@ -153,14 +144,12 @@ class Config {
       add(fmt::format("    .reference = ts_reference,\n    .tolerance = {},", c_float(source_.options.tolerance)));
     add(fmt::format("    .weight_sram = {},", weight_sram));
     if (data_in_ram(source_)) add("#ifdef TS_CHIP\n    .data_in_ram = 1,\n#endif");
-    add(fmt::format("    .training_nodes = {},\n    .optimizer_nodes = {},\n}};", training_nodes_, optimizer_nodes_));
+    add("};");
   }
 
   const Source& source_;
   std::vector<Samples> samples_;
   std::vector<Image> images_;  // of what lives in L3
-  size_t training_nodes_ = emitted_sections(source_.schedule.training).size();
-  size_t optimizer_nodes_ = emitted_sections(source_.schedule.optimizer).size();
   std::string text_, pointers_, counts_;
 };
 

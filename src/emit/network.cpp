@@ -173,8 +173,8 @@ class Network {
     }
     lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "",
                                "/* Tells a profiler that a node begins, or that all are done. */", "#ifdef TS_PROFILE",
-                               "void ts_profile(int32_t stamp);", "#else", "#define ts_profile(stamp) ((void)0)",
-                               "#endif", "", "#endif"});
+                               "#include \"chip/profile.h\"", "#else", "#define ts_profile(stamp) ((void)0)", "#endif",
+                               "", "#endif"});
     return fmt::format("{}\n", fmt::join(lines, "\n"));
   }
 

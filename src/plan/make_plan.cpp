@@ -53,7 +53,8 @@ class Planner {
 
   Bytes near_budget() const { return options_.l1.value_or(target_.memories[kNear].size); }
   Bytes home_budget() const { return options_.l2.value_or(target_.memories[kHome].size); }
-  Bytes stacks() const { return target_.stacks.cluster_core * target_.workers; }
+  // Of every worker, and of the core that forks where it is none of them.
+  Bytes stacks() const { return target_.stacks.cluster_core * (target_.workers + (target_.controller_works ? 0 : 1)); }
 
   const train::Program& program_;
   const target::Target& target_;

@@ -33,9 +33,8 @@ std::vector<std::string> compile_flags(const ChipOptions& options) {
                                     "-Iinclude",
                                     "-Iharness",
                                     "-Ichip",
-                                    "-DTS_CHIP",
-                                    "-DTS_PROFILE"};
-  if (options.print_results) flags.push_back("-DTS_PRINT_RESULTS");
+                                    "-DTS_CHIP"};
+  flags.push_back(options.print_results ? "-DTS_PRINT_RESULTS" : "-DTS_PROFILE");
   return flags;
 }
 

@@ -68,45 +68,56 @@ class Memory {
   const sim::Elf& elf_;
 };
 
-// As runtime/harness/harness.h lays them out.
-struct Stamp {
-  uint32_t cycle, waited, computed;
-};
-struct NodeSums {
-  uint64_t all, waited, computed;
-};
-
-// The node of every stamp; none at the end of an entry point.
-std::vector<NodeId> nodes_of_stamps(const schedule::Schedule& schedule) {
-  std::vector<NodeId> nodes;
-  for (const auto* entry : {&schedule.training, &schedule.optimizer}) {
-    for (const auto* section : emit::emitted_sections(*entry)) nodes.push_back(section->node);
-    nodes.push_back({});
+// The controller's time, node by node, from the marks of runtime/chip/profile.h.
+class Profile {
+ public:
+  explicit Profile(const schedule::Schedule& schedule) {
+    for (const auto* entry : {&schedule.training, &schedule.optimizer}) {
+      for (const auto* section : emit::emitted_sections(*entry)) nodes_.push_back({.node = section->node});
+      nodes_.push_back({});  // the end of an entry point
+    }
   }
-  return nodes;
-}
 
-// The node that runs: the latest stamp says it.
-NodeId running_node(const Memory& memory, const std::vector<NodeId>& nodes) {
-  auto stamps = memory.array<Stamp>("ts_profile_stamps");
-  if (!stamps || stamps->empty()) return {};
-  size_t latest = 0;
-  for (size_t i = 1; i < stamps->size(); ++i)
-    if (static_cast<int32_t>((*stamps)[i].cycle - (*stamps)[latest].cycle) > 0) latest = i;
-  return latest < nodes.size() && (*stamps)[latest].cycle != 0 ? nodes[latest] : NodeId{};
-}
+  void mark(uint32_t value, uint64_t cycle) {
+    enum : uint32_t { kNode, kKernel, kWait, kEnd };
+    const uint32_t kind = value & 3;
+    if (kind == kNode) {
+      if (running_) running_->all += cycle - begun_;
+      running_ = value >> 2 < nodes_.size() ? &nodes_[value >> 2] : nullptr;
+      if (running_ && running_->node.index < 0) running_ = nullptr;
+      begun_ = cycle;
+    } else if (kind != kEnd) {
+      doing_ = kind;
+      since_ = cycle;
+    } else if (running_) {
+      (doing_ == kKernel ? running_->computed : running_->waited) += cycle - since_;
+    }
+  }
 
-Result<Counters> read_counters(const Memory& memory, const sim::RunResult& run, const Compiled& compiled) {
+  NodeId running() const { return running_ ? running_->node : NodeId{}; }
+
+  std::vector<NodeCycles> nodes() const {
+    auto all = nodes_;
+    std::erase_if(all, [](const NodeCycles& n) { return n.node.index < 0; });
+    return all;
+  }
+
+ private:
+  std::vector<NodeCycles> nodes_;  // by mark
+  NodeCycles* running_ = nullptr;
+  uint64_t begun_ = 0, since_ = 0;
+  uint32_t doing_ = 0;
+};
+
+Result<Counters> read_counters(const Memory& memory, const sim::RunResult& run, const Compiled& compiled,
+                               const Profile& profile) {
   Counters counters;
   TRY(counters.train_cycles, memory.value<uint64_t>("ts_train_cycles"));
   TRY(counters.optimizer_cycles, memory.value<uint64_t>("ts_optimizer_cycles"));
   counters.instructions = run.instructions;
   counters.l2_l1_bytes = run.dma.l2_to_l1 + run.dma.l1_to_l2;
   counters.assumed = compiled.target.assumed;
-  TRY(auto sums, memory.array<NodeSums>("ts_profile_nodes"));
-  auto nodes = nodes_of_stamps(compiled.schedule);
-  for (size_t i = 0; i < std::min(sums.size(), nodes.size()); ++i)
-    if (nodes[i].index >= 0) counters.nodes.push_back({nodes[i], sums[i].all, sums[i].waited, sums[i].computed});
+  counters.nodes = profile.nodes();
   return counters;
 }
 
@@ -152,19 +163,18 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
   RunResult result{.build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 
   sim::Options machine_options{.sanitize = options.sanitize, .l3 = std::move(program.ram)};
-  const sim::Machine* running = nullptr;  // for names, which are asked for while it runs
-  const auto nodes = nodes_of_stamps(compiled.schedule);
+  Profile profile(compiled.schedule);
+  machine_options.on_mark = [&](int core, uint32_t value, uint64_t cycle) {
+    if (core == compiled.target.controller) profile.mark(value, cycle);
+  };
   const auto symbol = [&](std::string_view name) { return elf.find(name) ? elf.find(name)->address : 0; };
   const Placement placement(compiled, {symbol("ts_l1"), symbol("ts_l2"), 0});
   if (options.sanitize) {
     machine_options.arenas_only = true;
     machine_options.regions = placement.regions();
-    machine_options.name = [&](uint32_t address, bool l3) {
-      return running ? placement.name(address, l3, running_node(Memory(*running, elf), nodes)) : std::nullopt;
-    };
+    machine_options.name = [&](uint32_t address, bool l3) { return placement.name(address, l3, profile.running()); };
   }
   TRY(auto machine, sim::Machine::create(compiled.target, elf, std::move(machine_options)));
-  running = &machine;
   auto run = machine.run();
   if (!run) return failed(std::move(run).error(), options.sanitize);
   if (run->exit_code != 0 && run->exit_code != kMismatchCode)
@@ -173,7 +183,7 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
   result.run_seconds = run->seconds;
   const Memory memory(machine, elf);
   CHECK_OK(read_results(memory, compiled, result));
-  TRY(result.counters, read_counters(memory, *run, compiled));
+  TRY(result.counters, read_counters(memory, *run, compiled, profile));
   result.bits = digest_of(result);
   return result;
 }

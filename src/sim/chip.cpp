@@ -205,6 +205,10 @@ void Chip::trace_l3(uint32_t id, bool read, uint32_t bytes, uint64_t from_ps, ui
     options_.trace->transfer(fmt::format("hyperbus {}", id), read ? "L3 to L2" : "L2 to L3", bytes, from_ps, to_ps);
 }
 
+void Chip::mark(Core& c, uint32_t value, uint64_t t) {
+  if (options_.on_mark && !c.is_fc) options_.on_mark(c.id, value, t);
+}
+
 void Chip::note_jump(Core& c, uint32_t target, uint64_t t) {
   if (options_.trace) options_.trace->enter(c.is_fc ? -1 : c.id, target, picoseconds(c, t));
 }

@@ -60,6 +60,7 @@ class Chip {
   Why store(Core& c, uint32_t address, uint32_t size, uint64_t t, uint32_t value, uint64_t& extra);
   CodeStore& code_of(const Core& c) { return c.is_fc ? *fc_code_ : *cluster_code_; }
   void note_jump(Core& c, uint32_t target, uint64_t t);
+  void mark(Core& c, uint32_t value, uint64_t t);
   void flush_code();
   bool wait_for_interrupt(Core& c);
 

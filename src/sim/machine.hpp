@@ -53,6 +53,9 @@ struct Options {
   bool arenas_only = false;
   TraceSink* trace = nullptr;                       // not owned
   std::function<void(std::string_view)> on_output;  // what the program prints, as it prints it
+  // A cluster core wrote `value` to the marker, a register (CSR 0x7c0) that the chip does not have: one cycle, no
+  // effect.
+  std::function<void(int core, uint32_t value, uint64_t cycle)> on_mark;
 };
 
 // Where a core's cycles went beyond one an instruction.

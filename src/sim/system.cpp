@@ -38,6 +38,7 @@ enum : uint32_t {
   kPccrEnd = 0x79f,
   kPccrAll = 0x79f,
   kLoopStart = 0x7b0,
+  kMarker = 0x7c0,
   kMcycle = 0xb00,
   kMinstret = 0xb02,
   kMcycleH = 0xb80,
@@ -201,6 +202,9 @@ void write_csr(Core& c, uint32_t csr, uint32_t value, uint64_t t, uint64_t n) {
     case kPcmr:
       settle_counters(c, t, n), c.csr.pcmr = value;
       settle_counters(c, t, n);
+      break;
+    case kMarker:
+      c.chip->mark(c, value, t);
       break;
     case kPccrAll:
       for (size_t i = 0; i < kCounters; ++i) write_counter(c, i, value, t, n);

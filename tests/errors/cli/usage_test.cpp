@@ -77,7 +77,7 @@ TEST_F(Usage, UnknownTarget) {
   refused({"train", "simplemlp", "--target", "gap99"}, {"gap99", "siracusa"});
 }
 TEST_F(Usage, EngineThatCannotRunThisYet) {
-  refused({"train", "simplemlp", "--engine", "gvsoc"}, {"--engine gvsoc", "--engine host"});
+  refused({"train", "simplemlp", "--engine", "gvsoc"}, {"--engine gvsoc", "gvsoc", "--engine sim"});
 }
 TEST_F(Usage, MoreCoresThanTheChipHas) {
   refused({"train", "simplemlp", "--cores", "64"}, {"--cores 64", "siracusa"});
