@@ -49,14 +49,16 @@ class Emitter {
 
 // Floats where it matters: zeros, infinities, NaNs of both kinds, the edges of the normal and integer ranges.
 uint32_t interesting_float(Rng& rng) {
-  static constexpr uint32_t special[] = {0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000,
-                                         0x7fc00000, 0xffc12345, 0x7f800001, 0xff812345, 0x00000001, 0x807fffff,
-                                         0x00800000, 0x80800001, 0x7f7fffff, 0xff7fffff, 0x4f000000, 0xcf000000,
-                                         0xcf000001, 0x4f7fffff, 0x4f800000, 0x3f000000, 0x3effffff, 0xbf000000,
-                                         0x3fc00000, 0x40200000, 0x4b000001, 0x34000000};
+  static constexpr uint32_t special[] = {
+      0,          0x80000000, 0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0xffc12345, 0x7f800001,
+      0xff812345, 0x00000001, 0x807fffff, 0x00800000, 0x80800001, 0x7f7fffff, 0xff7fffff, 0x4f000000, 0xcf000000,
+      0xcf000001, 0x4f7fffff, 0x4f800000, 0x3f000000, 0x3effffff, 0xbf000000, 0x3fc00000, 0x40200000, 0x4b000001,
+      0x34000000, 0x00000000, 0x80000000, 0x3f7fffff, 0xbf7fffff, 0x00800000, 0x00ffffff};
   const uint32_t v = rng();
-  switch (rng() % 5) {
+  switch (rng() % 8) {
     case 0:
+    case 6:
+    case 7:
       return special[rng() % std::size(special)];
     case 1:
       return v;
@@ -64,8 +66,10 @@ uint32_t interesting_float(Rng& rng) {
       return (v & 0x807fffff) | (120 + rng() % 16) << 23;  // near one another
     case 3:
       return (v & 0x807fffff) | (rng() % 30) << 23;  // products fall below the normal range
+    case 4:
+      return (v & 0x807fffff) | (180 + rng() % 75) << 23;  // products leave it at the top
     default:
-      return (v & 0x80ff0000) | (140 + rng() % 30) << 23;
+      return (v & 0x807f0000) | (140 + rng() % 30) << 23;
   }
 }
 
