@@ -38,7 +38,8 @@ Result<sim::RunResult> run(const target::Target& target, const std::string& path
 Result<int> table(bool markdown) {
   TRY(auto target, target::load_target("siracusa", std::string(TESSERA_ROOT) + "/targets"));
   int judged = 0, failed = 0;
-  fmt::print("{}", markdown ? "| program | expected | measured | worst difference | verdict |\n|---|---|---|---|---|\n" : "");
+  fmt::print("{}",
+             markdown ? "| program | expected | measured | worst difference | verdict |\n|---|---|---|---|---|\n" : "");
   for (const auto& build : platform::programs()) {
     TRY(auto path, platform::build_elf(build));
     Speed speed;
