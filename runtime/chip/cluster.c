@@ -3,6 +3,7 @@
 #include "chip.h"
 #include "pmsis.h"
 #include "profile.h"
+#include "rules.h"
 
 enum {
   CLUSTER_FETCH_ENABLE = 0x08,
@@ -47,6 +48,7 @@ static _Noreturn void control(void) {
     *ts_event_unit(TS_EU_MASK) = TS_TEAM_EVENTS;
     struct pi_cluster_task* task = mailbox.task;
     task->entry(task->arg);
+    ts_rule_idle();
     mailbox.done = 1;
     *ts_register(TS_CHIP_FC_INTERRUPT + FC_INTERRUPT_SET) = DONE_INTERRUPT;
   }

@@ -2,6 +2,7 @@
 #include "chip.h"
 #include "pmsis.h"
 #include "profile.h"
+#include "rules.h"
 
 enum {
   DMA_COMMAND = 0x00, /* read: takes a counter */
@@ -18,15 +19,18 @@ static inline volatile uint32_t* dma(uint32_t offset) {
 }
 
 void pi_cl_dma_cmd(uint32_t ext, uint32_t loc, uint32_t size, pi_cl_dma_dir_e dir, pi_cl_dma_cmd_t* cmd) {
+  TS_RULE_ISSUE(cmd, loc);
   const uint32_t counter = *dma(DMA_COMMAND);
   *dma(DMA_COMMAND) = size | (uint32_t)dir << LENGTH_BITS | INCREMENT | EVENT;
   *dma(DMA_COMMAND) = loc;
   *dma(DMA_COMMAND) = ext;
   cmd->id = (int32_t)counter;
+  TS_RULE_NOTE(cmd->loc, loc);
 }
 
 void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride, uint32_t length, pi_cl_dma_dir_e dir,
                       pi_cl_dma_cmd_t* cmd) {
+  TS_RULE_ISSUE(cmd, loc);
   const uint32_t counter = *dma(DMA_COMMAND);
   *dma(DMA_COMMAND) = size | (uint32_t)dir << LENGTH_BITS | INCREMENT | TWO_D | EVENT;
   *dma(DMA_COMMAND) = loc;
@@ -34,10 +38,12 @@ void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride
   *dma(DMA_COMMAND) = length;
   *dma(DMA_COMMAND) = stride;
   cmd->id = (int32_t)counter;
+  TS_RULE_NOTE(cmd->loc, loc);
 }
 
 /* The event says that some command has ended; the status says which. */
 void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t* cmd) {
+  TS_RULE_WAIT(cmd, cmd->loc);
   const uint32_t bit = 1u << cmd->id;
   if (*dma(DMA_STATUS) & bit) {
     ts_mark(TS_MARK_WAIT);

@@ -6,6 +6,7 @@
 #include "chip.h"
 #include "pmsis.h"
 #include "profile.h"
+#include "rules.h"
 
 enum {
   HYPER = 0x280, /* from the uDMA's base */
@@ -38,13 +39,6 @@ static inline volatile uint32_t* hyper(uint32_t id, uint32_t offset) {
   return ts_register(TS_CHIP_UDMA + HYPER + id * ID_SPAN + offset);
 }
 
-/* Requests carry the next one of their queue where they carry nothing else any more. */
-static pi_cl_ram_req_t* next_of(const pi_cl_ram_req_t* request) {
-  return (pi_cl_ram_req_t*)(uintptr_t)(uint32_t)request->id;
-}
-
-enum { QUEUED = 0x51554555, STARTED = 0x53544152 };
-
 static void start(pi_cl_ram_req_t* request) {
   const uint32_t id = (uint32_t)request->ext2loc, side = id ? RX : TX;
   const int strided = request->length < request->size;
@@ -59,7 +53,7 @@ static void start(pi_cl_ram_req_t* request) {
   *hyper(id, side + 4) = request->size;
   *hyper(id, side + 8) = START;
   request->id = (int32_t)++queues[id].started;
-  request->state = STARTED;
+  request->queued = 0;
 }
 
 static uint32_t in_flight(uint32_t id) {
@@ -69,28 +63,39 @@ static uint32_t in_flight(uint32_t id) {
 static void start_queued(uint32_t id) {
   while (queues[id].first && in_flight(id) < FIFO) {
     pi_cl_ram_req_t* request = queues[id].first;
-    queues[id].first = next_of(request);
+    queues[id].first = request->next;
     start(request);
   }
 }
 
-void pi_cl_ram_copy_2d(struct pi_device* device, uint32_t ram, void* data, uint32_t size, uint32_t stride,
-                       uint32_t length, int ext2loc, pi_cl_ram_req_t* req) {
-  (void)device;
-  const uint32_t id = ext2loc != 0;
-  *req = (pi_cl_ram_req_t){ram, (uint32_t)(uintptr_t)data, size, stride, length, (int32_t)id, 0, QUEUED};
+static void enqueue(uint32_t ram, void* data, uint32_t size, uint32_t stride, uint32_t length, uint32_t id,
+                    pi_cl_ram_req_t* req) {
+  req->ram = ram;
+  req->data = (uint32_t)(uintptr_t)data;
+  req->size = size;
+  req->stride = stride;
+  req->length = length;
+  req->ext2loc = (int32_t)id;
   start_queued(id);
   if (!queues[id].first && in_flight(id) < FIFO) {
     start(req);
     return;
   }
+  req->queued = 1;
+  req->next = NULL;
   if (queues[id].first)
-    queues[id].last->id = (int32_t)(uintptr_t)req;
+    queues[id].last->next = req;
   else
     queues[id].first = req;
   queues[id].last = req;
 }
 
+void pi_cl_ram_copy_2d(struct pi_device* device, uint32_t ram, void* data, uint32_t size, uint32_t stride,
+                       uint32_t length, int ext2loc, pi_cl_ram_req_t* req) {
+  (void)device;
+  TS_RULE_ISSUE(req, (uint32_t)(uintptr_t)data);
+  enqueue(ram, data, size, stride, length, ext2loc != 0, req);
+}
 void pi_cl_ram_copy(struct pi_device* device, uint32_t ram, void* data, uint32_t size, int ext2loc,
                     pi_cl_ram_req_t* req) {
   pi_cl_ram_copy_2d(device, ram, data, size, size, size, ext2loc, req);
@@ -105,29 +110,36 @@ void pi_cl_ram_write(struct pi_device* device, uint32_t ram, void* data, uint32_
 /* Started, and no longer among the last ones of its id that are under way. */
 static int done(const pi_cl_ram_req_t* request) {
   const uint32_t id = (uint32_t)request->ext2loc;
-  return request->state == STARTED && queues[id].started - in_flight(id) - (uint32_t)request->id < 1u << 31;
+  return !request->queued && queues[id].started - in_flight(id) - (uint32_t)request->id < 1u << 31;
+}
+
+static void finish(const pi_cl_ram_req_t* request) {
+  while (!done(request)) start_queued((uint32_t)request->ext2loc);
 }
 
 void pi_cl_ram_copy_wait(pi_cl_ram_req_t* req) {
+  TS_RULE_WAIT(req, req->data);
   ts_mark(TS_MARK_WAIT);
-  while (!done(req)) start_queued((uint32_t)req->ext2loc);
+  finish(req);
   ts_mark(TS_MARK_END);
 }
 
 /* The fabric controller's blocking calls; transfers longer than a transaction go in parts. */
-static void blocking(struct pi_device* device, uint32_t ram, uint8_t* data, uint32_t size, int ext2loc) {
+static void blocking(uint32_t ram, uint8_t* data, uint32_t size, uint32_t id) {
   for (uint32_t at = 0; at < size; at += MOST_BYTES) {
     pi_cl_ram_req_t request;
-    const uint32_t rest = size - at;
-    pi_cl_ram_copy(device, ram + at, data + at, rest < MOST_BYTES ? rest : MOST_BYTES, ext2loc, &request);
-    while (!done(&request)) start_queued((uint32_t)ext2loc);
+    const uint32_t rest = size - at, part = rest < MOST_BYTES ? rest : MOST_BYTES;
+    enqueue(ram + at, data + at, part, part, part, id, &request);
+    finish(&request);
   }
 }
 void pi_ram_read(struct pi_device* device, uint32_t ram, void* data, uint32_t size) {
-  blocking(device, ram, data, size, 1);
+  (void)device;
+  blocking(ram, data, size, 1);
 }
 void pi_ram_write(struct pi_device* device, uint32_t ram, void* data, uint32_t size) {
-  blocking(device, ram, data, size, 0);
+  (void)device;
+  blocking(ram, data, size, 0);
 }
 
 void pi_hyperram_conf_init(struct pi_hyperram_conf* conf) {

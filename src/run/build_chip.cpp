@@ -35,6 +35,7 @@ std::vector<std::string> compile_flags(const ChipOptions& options) {
                                     "-Ichip",
                                     "-DTS_CHIP"};
   flags.push_back(options.print_results ? "-DTS_PRINT_RESULTS" : "-DTS_PROFILE");
+  if (options.sanitize) flags.push_back("-DTS_CHIP_SANITIZE");
   return flags;
 }
 

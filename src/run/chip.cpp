@@ -5,6 +5,7 @@
 
 #include "emit/emit.hpp"
 #include "run/placement.hpp"
+#include "sim/debug_line.hpp"
 #include "sim/elf.hpp"
 #include "sim/machine.hpp"
 
@@ -37,6 +38,14 @@ class Memory {
     TRY(auto values, array<T>(symbol));
     if (values.size() != 1) return internal_error("{} has not the size of one value", symbol);
     return values[0];
+  }
+
+  // A string of C.
+  std::string text(uint32_t address) const {
+    std::string text;
+    for (std::vector<uint8_t> byte(1); text.size() < 200 && machine_.read(address, byte) && byte[0]; ++address)
+      text += static_cast<char>(byte[0]);
+    return text;
   }
 
   uint32_t address(std::string_view symbol) const {
@@ -147,10 +156,25 @@ Result<void> read_results(const Memory& memory, const Compiled& compiled, RunRes
   }
 }
 
+// What runtime/chip/rules.h leaves of a request that was misused; nothing if none was.
+std::optional<std::string> broken_rule(const Memory& memory, const sim::Elf& elf, const Placement& placement,
+                                       NodeId node) {
+  auto broken = memory.array<uint32_t>("ts_broken_rule");
+  if (!broken || broken->size() < 3 || (*broken)[0] == 0) return std::nullopt;
+  const uint32_t caller = (*broken)[1], address = (*broken)[2];
+  auto text = memory.text((*broken)[0]);
+  const auto* function = elf.at(caller, true);
+  const auto line = sim::find_line(elf.lines, caller - 1);
+  if (function && line) text = fmt::format("in {} ({}:{}): {}", function->name, line->file, line->number, text);
+  if (auto name = placement.name(address, false, node)) text += fmt::format(": {}", *name);
+  return text;
+}
+
 // A program of ours that a chip refuses is our bug, unless it was asked for every doubt.
-Error failed(Error error, bool sanitize) {
-  if (sanitize) return std::move(error).within("sanitizer");
-  return internal_error("the emitted program failed on the virtual chip: {}", error.message())
+Error failed(const Error& error, const std::optional<std::string>& rule, bool sanitize) {
+  const auto& what = rule ? *rule : error.message();
+  if (sanitize) return mismatch("sanitizer: {}", what);
+  return internal_error("the emitted program failed on the virtual chip: {}", what)
       .hint("--sanitize finds the first wrong access");
 }
 
@@ -176,12 +200,12 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
   }
   TRY(auto machine, sim::Machine::create(compiled.target, elf, std::move(machine_options)));
   auto run = machine.run();
-  if (!run) return failed(std::move(run).error(), options.sanitize);
+  const Memory memory(machine, elf);
+  if (!run) return failed(run.error(), broken_rule(memory, elf, placement, profile.running()), options.sanitize);
   if (run->exit_code != 0 && run->exit_code != kMismatchCode)
     return internal_error("the emitted program ended with exit code {}: {}", run->exit_code, run->output);
   result.matched = run->exit_code == 0;
   result.run_seconds = run->seconds;
-  const Memory memory(machine, elf);
   CHECK_OK(read_results(memory, compiled, result));
   TRY(result.counters, read_counters(memory, *run, compiled, profile));
   result.bits = digest_of(result);
