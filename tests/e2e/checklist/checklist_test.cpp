@@ -36,7 +36,9 @@ class Checklist : public Session {
       for (auto& word : mode) name += word + " ";
       mode.insert(mode.end(), common.begin(), common.end());
       const auto run = trained(model, mode);
-      if (name.find("--l1") != std::string::npos) EXPECT_GT(run["tiles"], expected["tiles"]) << name;
+      if (name.find("--l1") != std::string::npos) {
+        EXPECT_GT(run["tiles"], expected["tiles"]) << name;
+      }
       EXPECT_EQ(run["bits"], expected["bits"]) << name;
       EXPECT_EQ(run["losses"], expected["losses"]) << name;
     }
