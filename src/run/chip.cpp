@@ -158,14 +158,15 @@ Result<void> read_results(const Memory& memory, const Compiled& compiled, RunRes
 
 // What runtime/chip/rules.h leaves of a request that was misused; nothing if none was.
 std::optional<std::string> broken_rule(const Memory& memory, const sim::Elf& elf, const Placement& placement,
-                                       NodeId node) {
+                                       NodeId node, int controller) {
   auto broken = memory.array<uint32_t>("ts_broken_rule");
   if (!broken || broken->size() < 3 || (*broken)[0] == 0) return std::nullopt;
   const uint32_t caller = (*broken)[1], address = (*broken)[2];
   auto text = memory.text((*broken)[0]);
   const auto* function = elf.at(caller, true);
   const auto line = sim::find_line(elf.lines, caller - 1);
-  if (function && line) text = fmt::format("in {} ({}:{}): {}", function->name, line->file, line->number, text);
+  if (function && line)
+    text = fmt::format("core {}, in {} ({}:{}): {}", controller, function->name, line->file, line->number, text);
   if (auto name = placement.name(address, false, node)) text += fmt::format(": {}", *name);
   return text;
 }
@@ -201,7 +202,9 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
   TRY(auto machine, sim::Machine::create(compiled.target, elf, std::move(machine_options)));
   auto run = machine.run();
   const Memory memory(machine, elf);
-  if (!run) return failed(run.error(), broken_rule(memory, elf, placement, profile.running()), options.sanitize);
+  if (!run)
+    return failed(run.error(), broken_rule(memory, elf, placement, profile.running(), compiled.target.controller),
+                  options.sanitize);
   if (run->exit_code != 0 && run->exit_code != kMismatchCode)
     return internal_error("the emitted program ended with exit code {}: {}", run->exit_code, run->output);
   result.matched = run->exit_code == 0;

@@ -35,6 +35,11 @@ std::optional<std::string> Placement::name(uint32_t address, bool l3, NodeId nod
     if (!lives && !storage.persistent) continue;
     if (auto byte = byte_in(storage.level, storage.offset, storage.size)) return text(storage.name, node, *byte);
   }
+  for (const auto& arena : compiled_.plan.arenas)
+    if (auto byte = byte_in(arena.level, Bytes(0), arena.size); byte && node.index >= 0)
+      return fmt::format("no tensor of {} {}: {} arena + {}", to_string(compiled_.program.graph.at(node).op),
+                         compiled_.program.graph.at(node).name,
+                         compiled_.target.memories[static_cast<size_t>(arena.level)].level, *byte);
   return std::nullopt;
 }
 

@@ -33,6 +33,12 @@ class EventUnit {
   // Events from outside (DMA, timers) for the cores of a mask; 0: all.
   void trigger(uint32_t event, uint32_t core_mask, uint64_t t);
 
+  // A core sleeps until this event (or another of its mask) comes.
+  bool expects(int core, uint32_t event) const {
+    const PerCore& c = cores_[static_cast<size_t>(core)];
+    return c.waits == Waits::Events && c.what < 0 && (c.mask >> event & 1);
+  }
+
   std::vector<Wake>& wakes() { return wakes_; }
   // "barrier 0 (arrived: 0x3, expected: 0xff)" for the message of a deadlock
   std::string describe(int core) const;

@@ -21,6 +21,7 @@ Mchan::Outcome Mchan::load(int port, uint32_t offset, uint64_t t, uint32_t& valu
   if (offset == 4) {
     for (int i = 0; i < kCounters; ++i) value |= static_cast<uint32_t>(bytes_left_[static_cast<size_t>(i)] != 0) << i;
     value |= allocated_ << 16;
+    learn();
     return Outcome::Done;
   }
   if (offset != 0) return chip_.fault(fmt::format("the DMA has no register at offset 0x{:x}", offset)), Outcome::Stop;
@@ -54,6 +55,7 @@ Mchan::Outcome Mchan::store(int port, uint32_t offset, uint32_t value, uint64_t 
     for (int i = 0; i < kCounters; ++i)
       if ((freed >> i & 1) && bytes_left_[static_cast<size_t>(i)] != 0 && chip_.sanitizing())
         return chip_.fault(fmt::format("DMA counter {} is freed while its transfer is in flight", i)), Outcome::Stop;
+    learn();
     allocated_ &= ~freed;
     grant_counter(t);
     return Outcome::Done;
@@ -238,13 +240,21 @@ void Mchan::finish_bytes(Command* c, uint32_t bytes, uint64_t t) {
   c->left -= bytes;
   if (c->left != 0) return;
   const auto owner = std::ranges::find_if(live_, [&](const auto& p) { return p.get() == c; });
-  const std::unique_ptr<Command> done = std::move(*owner);
+  std::unique_ptr<Command> done = std::move(*owner);
   live_.erase(owner);
-  mark(*done, false);
   chip_.trace_dma(done->counter, done->to_l1, done->size, done->start, t);
   const bool from_core = done->port + 1 < static_cast<int>(ports_.size());
+  const bool expected = from_core && done->event && chip_.events().expects(done->port, EventUnit::kDma);
   if (done->event && (done->broadcast || from_core))
     chip_.events().trigger(EventUnit::kDma, done->broadcast ? 0 : 1u << done->port, t);
+  if (!chip_.sanitizing()) return;
+  ended_.push_back(std::move(done));
+  if (expected) learn();
+}
+
+void Mchan::learn() {
+  for (const auto& command : ended_) mark(*command, false);
+  ended_.clear();
 }
 
 void Mchan::run(uint64_t t) {

@@ -30,6 +30,9 @@ class Mchan {
   uint64_t next_event() const { return next_; }
   void run(uint64_t t);
   bool idle() const { return live_.empty(); }
+  // The program has seen which transfers have ended. Until it has, the sanitizer takes their bytes for bytes in flight:
+  // that a transfer happened to be fast enough is no excuse for not waiting.
+  void learn();
 
  private:
   struct Command {
@@ -77,7 +80,8 @@ class Mchan {
   std::array<uint64_t, kCounters> bytes_left_{};
   uint32_t allocated_ = 0;
   std::deque<int> counter_waiters_;
-  std::vector<std::unique_ptr<Command>> live_;  // every command that has not ended; the queues point into it
+  std::vector<std::unique_ptr<Command>> ended_;  // that nobody has asked about yet; with a sanitizer only
+  std::vector<std::unique_ptr<Command>> live_;   // every command that has not ended; the queues point into it
   std::deque<Command*> reads_, writes_;
   Command* read_ = nullptr;
   Command* write_ = nullptr;

@@ -7,6 +7,7 @@ namespace {
 // Offsets in the cluster's registers.
 constexpr uint32_t kFetchEnable = 0x08, kBootAddress = 0x40, kTimer = 0x400, kEventUnit = 0x800, kCacheControl = 0x1400,
                    kCacheFlush = 0x1404, kDma = 0x1800, kBlock = 0x400;
+constexpr uint32_t kWait = 0x38, kWaitClear = 0x3c;  // of the event unit's port of a core
 constexpr uint32_t kHyper = 0x280, kHyperSpan = 0x180;
 constexpr uint32_t kExitBit = 0x80000000;
 // FC interrupt controller.
@@ -29,6 +30,7 @@ Why Chip::load_event_unit(Core& c, const Op* op, uint32_t offset, uint64_t t, bo
                           uint64_t& extra) {
   extra = timed() ? static_cast<uint64_t>((event ? timing().elw : timing().event_unit_port) - 1) : 0;
   c.wake_rd = op->rd;
+  if (event && (offset == kWait || offset == kWaitClear)) mchan_->learn();  // an event that is buffered tells as much
   switch (events_.load(c.id, offset, t, value)) {
     case EventUnit::Outcome::Done:
       return Why::Resched;

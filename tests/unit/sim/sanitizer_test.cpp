@@ -59,6 +59,14 @@ TEST(Sanitizer, ReadOfBytesInFlight) {
                  {"race: reads", "will write", "counter 0"});
 }
 
+// Long enough for the transfer to end; nobody has asked whether it did.
+TEST(Sanitizer, ReadOfBytesThatWereNotWaitedFor) {
+  expect_refused(
+      "unasked",
+      "uint32_t i=dma(L1B,(uint32_t)table,64,1); for(volatile int k=0;k<200;k++); table[0]=REG(L1B); wait(i);",
+      {"race: reads", "counter 0", "will write"});
+}
+
 TEST(Sanitizer, WriteToASourceInFlight) {
   expect_refused("source", "uint32_t i=dma(L1B,(uint32_t)table,1024,1); table[255]=1; wait(i);",
                  {"race: writes", "'table' + 1020", "is reading"});
