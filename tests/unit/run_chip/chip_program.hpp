@@ -37,6 +37,16 @@ static void on_cluster(void (*entry)(void*), void* arg) {
 }
 )";
 
+// How most programs end: check() runs on the cluster, and says what failed.
+inline const std::string kChecked = R"(
+int main(void) {
+  static int failed;
+  open_cluster();
+  on_cluster(check, &failed);
+  return failed;
+}
+)";
+
 inline Result<ChipProgram> build_for_chip(const std::filesystem::path& folder, const std::string& source,
                                           const ChipCase& c, target::Target& target) {
   TRY(target, target::load_target(c.target, std::string(TESSERA_ROOT) + "/targets"));

@@ -22,12 +22,7 @@ static void check(void* failed) {
   }
   if (runs[8]) *(int*)failed = 99;
 }
-int main(void) {
-  static int failed;
-  open_cluster();
-  on_cluster(check, &failed);
-  return failed;
-})");
+)" + kChecked);
 }
 
 TEST(Team, WhatIsWrittenBeforeABarrierIsReadBehindIt) {
@@ -49,12 +44,7 @@ static void check(void* failed) {
   for (int k = 0; k < 3; ++k) pi_cl_team_fork(5, rounds, NULL);
   for (int i = 0; i < 5; ++i) if (wrong[i]) *(int*)failed = i + 1;
 }
-int main(void) {
-  static int failed;
-  open_cluster();
-  on_cluster(check, &failed);
-  return failed;
-})");
+)" + kChecked);
 }
 
 // The platform's own fork and join, without a runtime around them, take 35 cycles.
@@ -104,7 +94,7 @@ int main(void) {
 
 TEST(Perf, CountersCountCyclesAndInstructions) {
   expect_passes(R"(
-static void measure(void* failed) {
+static void check(void* failed) {
   pi_perf_conf(1u << PI_PERF_CYCLES | 1u << PI_PERF_INSTR);
   pi_perf_reset();
   pi_perf_start();
@@ -117,12 +107,7 @@ static void measure(void* failed) {
   pi_perf_reset();
   if (pi_perf_read(PI_PERF_CYCLES) != 0) *(int*)failed = 4;
 }
-int main(void) {
-  static int failed;
-  open_cluster();
-  on_cluster(measure, &failed);
-  return failed;
-})");
+)" + kChecked);
 }
 
 TEST(Memory, ChunksAreDisjointAndEnd) {

@@ -13,6 +13,17 @@ static void fill(uint8_t* to, uint32_t n) { for (uint32_t i = 0; i < n; ++i) to[
 static void clear(uint8_t* to, uint32_t n) { for (uint32_t i = 0; i < n; ++i) to[i] = 0; }
 )";
 
+// The same once the far memory is filled.
+const std::string kFilled = R"(
+int main(void) {
+  static int failed;
+  fill(far, sizeof far);
+  open_cluster();
+  on_cluster(check, &failed);
+  return failed;
+}
+)";
+
 TEST(Dma, OneDimensionBothWays) {
   expect_passes_everywhere(kBytes + R"(
 static void check(void* failed) {
@@ -27,13 +38,7 @@ static void check(void* failed) {
       if (back[2 + i] != byte_at(1 + i)) *(int*)failed = (int)k + 1;
   }
 }
-int main(void) {
-  static int failed;
-  fill(far, sizeof far);
-  open_cluster();
-  on_cluster(check, &failed);
-  return failed;
-})");
+)" + kFilled);
 }
 
 TEST(Dma, LinesAreStridedInL2AndDenseInL1) {
@@ -76,13 +81,7 @@ static void check(void* failed) {
     }
   }
 }
-int main(void) {
-  static int failed;
-  fill(far, sizeof far);
-  open_cluster();
-  on_cluster(check, &failed);
-  return failed;
-})");
+)" + kFilled);
 }
 
 // A transfer that ends while the controller sits in a barrier must not open it.
@@ -111,13 +110,7 @@ static void check(void* failed) {
   for (int i = 0; i < 8; ++i) if (early[i]) *(int*)failed = 1;
   if (near[3999] != byte_at(3999) || near[8199] != byte_at(8199)) *(int*)failed = 2;
 }
-int main(void) {
-  static int failed;
-  fill(far, sizeof far);
-  open_cluster();
-  on_cluster(check, &failed);
-  return failed;
-})");
+)" + kFilled);
 }
 
 const std::string kRam = kBytes + R"(
