@@ -4,6 +4,7 @@
 #include <cmath>
 #include <numeric>
 
+#include "plan/allocation/allocate.hpp"
 #include "plan/travel.hpp"
 
 namespace tessera::plan {
@@ -53,6 +54,7 @@ class Search {
 
  private:
   void collect();
+  std::vector<Bytes> place(const Candidate& chosen) const;
   std::vector<int64_t> sizes(size_t dim) const;
   template <class Visit>
   void enumerate(Visit visit);
@@ -101,8 +103,6 @@ void Search::collect() {
     t.scratch = static_cast<int>(s);
     travellers_.push_back(t);
   }
-  // Slots stand in this order: wide elements first, so that every slot is aligned without a gap.
-  std::ranges::stable_sort(travellers_, std::greater{}, &Traveller::element_size);
 }
 
 // Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
@@ -207,6 +207,19 @@ double Search::cost(const Loops& loops, const std::vector<int>& slots) const {
   return serial + fill + std::max(compute, overlapped - fill);
 }
 
+// All slots of a node live together, so that the arena is their sum; what remains is alignment.
+std::vector<Bytes> Search::place(const Candidate& chosen) const {
+  allocation::Problem problem{.capacity = p_.budget};
+  for (size_t i = 0; i < travellers_.size(); ++i)
+    problem.buffers.push_back({.id = std::to_string(i),
+                               .lower = 0,
+                               .upper = 1,
+                               .size = slot_size(travellers_[i], chosen.tile) * chosen.slots[i],
+                               .alignment = std::max(p_.alignment, travellers_[i].element_size)});
+  auto solution = allocation::allocate(problem);  // fails only on fixed offsets and groups, which slots do not have
+  return solution ? solution->offsets : std::vector<Bytes>(travellers_.size());
+}
+
 NodePlan Search::plan(const Candidate& chosen) const {
   NodePlan plan;
   auto loops = make_loops(p_.map, chosen.tile, chosen.order);
@@ -216,11 +229,10 @@ NodePlan Search::plan(const Candidate& chosen) const {
   plan.inputs.resize(p_.map.inputs.size());
   plan.outputs.resize(p_.map.outputs.size());
   plan.scratch.resize(p_.map.scratch.size());
-  Bytes offset;
+  auto offsets = place(chosen);
   for (size_t i = 0; i < travellers_.size(); ++i) {
     auto& t = travellers_[i];
-    Hop hop{p_.far, p_.near, chosen.slots[i], slot_size(t, chosen.tile), offset};
-    offset += hop.slot_size * hop.slots;
+    Hop hop{p_.far, p_.near, chosen.slots[i], slot_size(t, chosen.tile), offsets[i]};
     if (t.input >= 0) plan.inputs[static_cast<size_t>(t.input)] = {true, {hop}};
     if (t.output >= 0) plan.outputs[static_cast<size_t>(t.output)] = {true, {hop}};
     if (t.scratch >= 0) plan.scratch[static_cast<size_t>(t.scratch)] = {true, {hop}};

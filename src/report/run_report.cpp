@@ -92,6 +92,17 @@ std::string join(const std::vector<LevelBytes>& levels) {
   return text;
 }
 
+// "L2 1219248 (gap 0.0 %)": how far the packing may be from the best possible.
+std::string arenas(const RunReport& r) {
+  std::string text;
+  for (size_t i = 0; i < r.arena.size(); ++i) {
+    auto bytes = static_cast<double>(r.arena[i].bytes), bound = static_cast<double>(r.arena_lower_bound[i].bytes);
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", r.arena[i].name, r.arena[i].bytes);
+    if (bound > 0) text += fmt::format(" (gap {:.1f} %)", 100 * (bytes - bound) / bound);
+  }
+  return text;
+}
+
 std::string loss_lines(const RunReport& r) {
   constexpr int64_t kShown = 12;
   std::string text;
@@ -147,6 +158,7 @@ std::string to_json(const RunReport& r) {
   json["macs"] = r.macs;
   json["macs_per_cycle"] = or_null(r.macs_per_cycle());
   json["arena"] = by_name(r.arena);
+  json["arena_lower_bound"] = by_name(r.arena_lower_bound);
   json["dma_bytes"] = by_name(r.dma_bytes);
   json["tiles"] = r.tiles;
   json["estimate_cycles"] = r.estimate_cycles;
@@ -178,7 +190,7 @@ std::string to_text(const RunReport& r) {
   text += operator_lines(r.operators);
   if (!r.assumed.empty())
     text += fmt::format("  not published for {}, so assumed: {}\n", r.target, fmt::join(r.assumed, ", "));
-  text += fmt::format("  arenas in bytes: {}; moved: {}\n", join(r.arena), join(r.dma_bytes));
+  text += fmt::format("  arenas in bytes: {}; moved: {}\n", arenas(r), join(r.dma_bytes));
   text += fmt::format("  compiled in {:.3f} s", r.compile_seconds);
   text += r.bits.empty() ? "\n" : fmt::format(", ran in {:.3f} s; bits {}\n", r.run_seconds, r.bits);
   if (!r.directory.empty()) text += fmt::format("  project: {}\n", r.directory);

@@ -47,13 +47,13 @@ struct RunReport {
   std::optional<double> max_error;                       // relative to max(1, |reference|)
   std::optional<double> train_cycles, optimizer_cycles;  // per micro-batch and per step; none where nothing counts them
   int64_t macs = 0;                                      // per micro-batch
-  std::vector<LevelBytes> arena;
-  std::vector<LevelBytes> dma_bytes;    // per micro-batch, both directions
-  int64_t tiles = 0;                    // per micro-batch
-  double estimate_cycles = 0;           // per micro-batch
-  std::optional<int64_t> instructions;  // of all cores, over the whole run
-  std::vector<OperatorCost> operators;  // in the order in which they run; none where nothing counts
-  std::vector<std::string> assumed;     // numbers of the target that are not published for its chip
+  std::vector<LevelBytes> arena, arena_lower_bound;  // what the plan takes, and what none with its lifetimes could beat
+  std::vector<LevelBytes> dma_bytes;                 // per micro-batch, both directions
+  int64_t tiles = 0;                                 // per micro-batch
+  double estimate_cycles = 0;                        // per micro-batch
+  std::optional<int64_t> instructions;               // of all cores, over the whole run
+  std::vector<OperatorCost> operators;               // in the order in which they run; none where nothing counts
+  std::vector<std::string> assumed;                  // numbers of the target that are not published for its chip
   double compile_seconds = 0, run_seconds = 0;
   std::string bits;                     // digest of losses (or outputs) and final weights
   std::string directory;                // of the project, where it was kept

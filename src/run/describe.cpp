@@ -85,7 +85,11 @@ report::RunReport describe(const Compiled& compiled) {
   count_parameters(compiled.program, report);
   count_work(compiled, report);
   for (auto& memory : compiled.target.memories) report.arena.push_back({memory.level, 0});
-  for (auto& arena : compiled.plan.arenas) report.arena[static_cast<size_t>(arena.level)].bytes = arena.size.count;
+  report.arena_lower_bound = report.arena;
+  for (auto& arena : compiled.plan.arenas) {
+    report.arena[static_cast<size_t>(arena.level)].bytes = arena.size.count;
+    report.arena_lower_bound[static_cast<size_t>(arena.level)].bytes = arena.lower_bound.count;
+  }
   report.dma_bytes = report::traffic(compiled.schedule.training, compiled.target);
   report.compile_seconds = compiled.seconds;
   report.notes = compiled.notes;
