@@ -7,12 +7,19 @@
 /* Sums of a block stay in registers while k runs. Four neighbouring elements of an operand lie either side by side (one
  * pointer, which moves on by the stride of k) or a line apart (four pointers, which move on by one). */
 #define BESIDE_POINTERS(v, start, apart, step) const float* v = (start)
-#define BESIDE_LOAD(v, step) const float v##0 = v[0], v##1 = v[1], v##2 = v[2], v##3 = v[3]
+#define BESIDE_LOAD(v, step) float v##0 = v[0], v##1 = v[1], v##2 = v[2], v##3 = v[3]
 #define BESIDE_MOVE(v, step) v += (step)
 #define APART_POINTERS(v, start, apart, step) \
   const float *v##_0 = (start), *v##_1 = v##_0 + (apart), *v##_2 = v##_1 + (apart), *v##_3 = v##_2 + (apart)
-#define APART_LOAD(v, step) const float v##0 = *v##_0, v##1 = *v##_1, v##2 = *v##_2, v##3 = *v##_3
+#define APART_LOAD(v, step) float v##0 = *v##_0, v##1 = *v##_1, v##2 = *v##_2, v##3 = *v##_3
 #define APART_MOVE(v, step) ++v##_0, ++v##_1, ++v##_2, ++v##_3
+
+/* The loads of a step come before its multiply-adds: a load that is used at once costs a cycle. */
+#ifdef __riscv
+#define LOADED(v) __asm__ volatile("" : "+f"(v##0), "+f"(v##1), "+f"(v##2), "+f"(v##3))
+#else
+#define LOADED(v) ((void)0)
+#endif
 
 #define ROW_START(i, y)                                                 \
   float s##i##0 = 0.0f, s##i##1 = 0.0f, s##i##2 = 0.0f, s##i##3 = 0.0f; \
@@ -25,34 +32,41 @@
 /* Sixteen elements of y: eight loads for sixteen multiply-adds, once for each way that a and b can lie. */
 #define BLOCK_STEP(A, B) \
   {                      \
-    A##_LOAD(a, p->a_k); \
-    B##_LOAD(b, p->b_k); \
-    A##_MOVE(a, p->a_k); \
-    B##_MOVE(b, p->b_k); \
+    A##_LOAD(a, a_k);    \
+    B##_LOAD(b, b_k);    \
+    LOADED(a);           \
+    LOADED(b);           \
+    A##_MOVE(a, a_k);    \
+    B##_MOVE(b, b_k);    \
     ROW_STEP(0);         \
     ROW_STEP(1);         \
     ROW_STEP(2);         \
     ROW_STEP(3);         \
   }
-#define DEFINE_BLOCK(NAME, A, B)                                                                     \
-  static void NAME(const struct ts_matmul_args* p, const float* at_a, const float* at_b, float* y) { \
-    float *y1 = y + p->n, *y2 = y1 + p->n, *y3 = y2 + p->n;                                          \
-    ROW_START(0, y);                                                                                 \
-    ROW_START(1, y1);                                                                                \
-    ROW_START(2, y2);                                                                                \
-    ROW_START(3, y3);                                                                                \
-    A##_POINTERS(a, at_a, p->a_m, p->a_k);                                                           \
-    B##_POINTERS(b, at_b, p->b_n, p->b_k);                                                           \
-    int32_t k = p->k;                                                                                \
-    for (; k >= 2; k -= 2) {                                                                         \
-      BLOCK_STEP(A, B)                                                                               \
-      BLOCK_STEP(A, B)                                                                               \
-    }                                                                                                \
-    if (k) BLOCK_STEP(A, B)                                                                          \
-    ROW_STORE(0, y);                                                                                 \
-    ROW_STORE(1, y1);                                                                                \
-    ROW_STORE(2, y2);                                                                                \
-    ROW_STORE(3, y3);                                                                                \
+/* `run` blocks side by side. */
+#define DEFINE_BLOCK(NAME, A, B)                                                                                  \
+  static void NAME(const struct ts_matmul_args* p, const float* at_a, const float* at_b, float* y, int32_t run) { \
+    const int32_t a_k = p->a_k, b_k = p->b_k, n = p->n;                                                           \
+    (void)a_k, (void)b_k;                                                                                         \
+    for (; run > 0; --run, at_b += 4 * p->b_n, y += 4) {                                                          \
+      float *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                              \
+      ROW_START(0, y);                                                                                            \
+      ROW_START(1, y1);                                                                                           \
+      ROW_START(2, y2);                                                                                           \
+      ROW_START(3, y3);                                                                                           \
+      A##_POINTERS(a, at_a, p->a_m, a_k);                                                                         \
+      B##_POINTERS(b, at_b, p->b_n, b_k);                                                                         \
+      int32_t k = p->k;                                                                                           \
+      for (; k >= 2; k -= 2) {                                                                                    \
+        BLOCK_STEP(A, B)                                                                                          \
+        BLOCK_STEP(A, B)                                                                                          \
+      }                                                                                                           \
+      if (k) BLOCK_STEP(A, B)                                                                                     \
+      ROW_STORE(0, y);                                                                                            \
+      ROW_STORE(1, y1);                                                                                           \
+      ROW_STORE(2, y2);                                                                                           \
+      ROW_STORE(3, y3);                                                                                           \
+    }                                                                                                             \
   }
 DEFINE_BLOCK(block_apart_beside, APART, BESIDE)
 DEFINE_BLOCK(block_apart_apart, APART, APART)
@@ -65,6 +79,7 @@ DEFINE_BLOCK(block_beside_apart, BESIDE, APART)
   {                      \
     const float a0 = *a; \
     B##_LOAD(b, step);   \
+    LOADED(b);           \
     B##_MOVE(b, step);   \
     a += a_step;         \
     ROW_STEP(0);         \
@@ -107,14 +122,15 @@ static void one(const struct ts_matmul_args* p, const float* a, const float* b, 
   *y = sum;
 }
 
-/* Up to four by four elements: whole blocks, and what is left at the edges. */
+/* Up to four rows by four columns, or four rows by any number of whole blocks: what is left at the edges goes by lines
+ * and by single elements. */
 static void block(const struct ts_matmul_args* p, const float* a, const float* b, float* y, int32_t rows,
                   int32_t columns) {
-  if (rows == 4 && columns == 4) {
+  if (rows == 4 && columns >= 4) {
     if (p->a_k == 1)
-      (p->b_k == 1 ? block_apart_apart : block_apart_beside)(p, a, b, y);
+      (p->b_k == 1 ? block_apart_apart : block_apart_beside)(p, a, b, y, columns / 4);
     else
-      (p->b_k == 1 ? block_beside_apart : block_beside_beside)(p, a, b, y);
+      (p->b_k == 1 ? block_beside_apart : block_beside_beside)(p, a, b, y, columns / 4);
   } else if (columns == 4) {
     for (int32_t i = 0; i < rows; ++i) line(p, a + i * p->a_m, p->a_k, b, p->b_n, p->b_k, y + i * p->n, 1);
   } else if (rows == 4) {
@@ -148,12 +164,15 @@ void ts_matmul(void* args) {
   const float* a = p->a + ts_seek(p->batch_rank, p->batch, p->a_batch, matrix, index);
   const float* b = p->b + ts_seek(p->batch_rank, p->batch, p->b_batch, matrix, index);
   float* y = p->y + matrix * p->m * p->n;
-  for (int32_t at = lo; at < hi; ++at) {
+  for (int32_t at = lo; at < hi;) {
     int32_t rows = ts_min(4, p->m - row), columns = ts_min(4, p->n - column);
+    /* Whole blocks of one row of blocks are one call. */
+    if (rows == 4 && columns == 4) columns = 4 * ts_min(hi - at, (p->n - column) / 4);
     float* corner = y + row * p->n + column;
     block(p, a + row * p->a_m, b + column * p->b_n, corner, rows, columns);
     if (p->last) finish(p, corner, p->c ? p->c + row * p->c_m + column * p->c_n : NULL, rows, columns);
-    column += 4;
+    at += (columns + 3) / 4;
+    column += columns;
     if (column < p->n) continue;
     column = 0;
     row += 4;

@@ -28,6 +28,13 @@ static inline void ts_share(int32_t n, int32_t* lo, int32_t* hi) {
   *hi = ts_min(*lo + chunk, n);
 }
 
+/* Before a loop whose body is a few instructions. */
+#if defined(__GNUC__) && !defined(__clang__)
+#define TS_UNROLLED _Pragma("GCC unroll 4")
+#else
+#define TS_UNROLLED
+#endif
+
 /* Makes the one NaN, 0x7fc00000, of any: for results of arithmetic. RISC-V arithmetic makes no other, so there it is
  * nothing; an x86 host keeps payloads and signs. */
 static inline float ts_canonical(float x) {

@@ -20,7 +20,7 @@ std::vector<std::string> compile_flags(const ChipOptions& options) {
                                     "--specs=picolibc.specs",
                                     "-DPICOLIBC_INTEGER_PRINTF_SCANF",
                                     "-std=c11",
-                                    "-O3",
+                                    "-O2",
                                     "-g1",
                                     "-ffp-contract=off",
                                     "-fno-math-errno",
