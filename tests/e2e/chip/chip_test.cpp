@@ -60,9 +60,9 @@ TEST_F(Chip, OperatorsAddUpToTheStep) {
     EXPECT_GE(op["overhead_cycles"], 0);
     EXPECT_GT(op["compute_cycles"], 0);
   }
-  // What is not in any operator: reading the counters, and the call of the entry point.
-  EXPECT_NEAR(training, run["train_cycles"].get<double>(), 200);
-  EXPECT_NEAR(optimizer, run["optimizer_cycles"].get<double>(), 200);
+  // What is not in any operator: the counters, and the entry point with the registers that it saves.
+  EXPECT_NEAR(training, run["train_cycles"].get<double>(), 400);
+  EXPECT_NEAR(optimizer, run["optimizer_cycles"].get<double>(), 400);
   EXPECT_FALSE(run.contains("assumed"));
   const auto gap9 = json({"train", "mlp:61-37-10", "--target", "gap9", "--steps", "1"});
   EXPECT_EQ(gap9["assumed"], nlohmann::json({"cores.isa", "cores.macs_per_cycle", "dma", "timing", "registers"}));
