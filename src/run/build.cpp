@@ -116,6 +116,18 @@ Result<void> run_jobs(const std::vector<Job>& jobs, const fs::path& project, con
   return {};
 }
 
+// Kernels, harness and runtime are the same for every network with as many cores: the user's cache keeps them, where
+// there is one to write to.
+fs::path shared_objects() {
+  const char* cache = getenv("XDG_CACHE_HOME");
+  const char* home = getenv("HOME");
+  if (!(cache && *cache) && !(home && *home)) return {};
+  const auto place = (cache && *cache ? fs::path(cache) : fs::path(home) / ".cache") / "tessera" / "objects";
+  std::error_code error;
+  fs::create_directories(place, error);
+  return error || access(place.c_str(), W_OK) != 0 ? fs::path() : place;
+}
+
 }  // namespace
 
 Result<Built> build_project(const fs::path& directory, const BuildOptions& options) {
@@ -125,6 +137,8 @@ Result<Built> build_project(const fs::path& directory, const BuildOptions& optio
   auto objects = options.objects.empty() ? project / "build" : fs::absolute(options.objects, error);
   fs::create_directories(objects, error);
   if (error) return input_error("{}: cannot be written: {}", objects.string(), error.message());
+  auto shared = options.objects.empty() ? shared_objects() : objects;
+  if (shared.empty()) shared = objects;
 
   auto command_text = fmt::format("{} {}", options.compiler, fmt::join(options.flags, " "));
   auto suffix = fmt::format(".{}.part", ::getpid());
@@ -138,14 +152,15 @@ Result<Built> build_project(const fs::path& directory, const BuildOptions& optio
   for (const auto& source : files.sources) {
     auto key = object_key(files, source, command_text);
     all.add(key);
-    auto object = objects / (key + ".o");
+    const auto& place = source.find('/') == source.npos ? objects : shared;
+    auto object = place / (key + ".o");
     linked.push_back(object.string());
     if (source.ends_with(".c")) built.call_graphs.push_back(call_graph_of(object));
     if (fs::exists(object, error)) continue;
     auto temporary = object.string() + suffix;
     std::vector<std::string> command = {options.compiler};
     command.insert(command.end(), options.flags.begin(), options.flags.end());
-    command.insert(command.end(), {"-dumpdir", (objects / "").string(), "-dumpbase",
+    command.insert(command.end(), {"-dumpdir", (place / "").string(), "-dumpbase",
                                    fs::path(temporary).filename().string(), "-c", source, "-o", temporary});
     jobs.push_back({source, command, temporary, object});
   }

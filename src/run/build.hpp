@@ -19,7 +19,8 @@ struct BuildOptions {
   std::vector<std::string> link;     // flags that follow the objects
   std::string runtime;               // folder of the runtime: "host"
   std::vector<std::string> skipped;  // sources that are not for this build
-  std::filesystem::path objects;     // where objects are kept; empty: build/ in the project
+  // Where objects are kept; empty: build/ in the project for the network's own, the user's cache for the runtime's.
+  std::filesystem::path objects;
 };
 
 struct Built {
