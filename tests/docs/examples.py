@@ -17,6 +17,7 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 
 root, build = (os.path.abspath(p) for p in sys.argv[1:3])
+os.environ["TESSERA_TARGETS"] = f"{root}/targets"  # the program is linked away from the tree
 
 
 def run(command, **more):
