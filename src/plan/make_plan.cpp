@@ -48,9 +48,11 @@ class Planner {
   Result<void> plan_nodes();
   Result<TilingProblem> problem(const Node& node) const;
   void plan_whole(const TilingProblem& problem, int32_t position);
+  Bytes place_residents(int32_t last);
   Result<void> place_homes();
   Error too_small_near(const std::vector<std::pair<const Node*, Bytes>>& needs) const;
 
+  int64_t home_alignment() const { return std::max(target_.memories[kHome].alignment, kWidestElement); }
   Bytes near_budget() const { return options_.l1.value_or(target_.memories[kNear].size); }
   Bytes home_budget() const { return options_.l2.value_or(target_.memories[kHome].size); }
   // Of every worker, and of the core that forks where it is none of them.
@@ -156,19 +158,41 @@ Error Planner::too_small_near(const std::vector<std::pair<const Node*, Bytes>>& 
   return does_not_fit("{}", text).hint(fmt::format("the smallest that works is --l1 {}", format_bytes(worst->second)));
 }
 
+// What lives for the whole step lies at the bottom, one after the other: everything conflicts with it anyway, and the
+// allocator has one buffer to look at instead of thousands.
+Bytes Planner::place_residents(int32_t last) {
+  Bytes end;
+  for (auto& s : plan_.storages) {
+    if (s.life != Lifetime{0, last}) continue;
+    s.offset = end;
+    end += align_up(s.size, home_alignment());
+  }
+  return end;
+}
+
 Result<void> Planner::place_homes() {
-  allocation::Problem problem;
-  auto alignment = std::max(target_.memories[kHome].alignment, kWidestElement);
-  for (auto& s : plan_.storages)
+  auto last = static_cast<int32_t>(program_.graph.nodes().size()) - 1;
+  auto resident = place_residents(last);
+  auto budget = home_budget() - plan_.reserved[kHome];
+  allocation::Problem problem{.capacity = budget};
+  problem.buffers.push_back({.id = "resident",
+                             .lower = 0,
+                             .upper = last + 1,
+                             .size = resident,
+                             .alignment = home_alignment(),
+                             .offset = Bytes(0)});
+  std::vector<Storage*> placed;
+  for (auto& s : plan_.storages) {
+    if (s.life == Lifetime{0, last}) continue;
+    placed.push_back(&s);
     problem.buffers.push_back({.id = s.name,
                                .lower = s.life.first,
                                .upper = s.life.last + 1,
-                               .size = align_up(s.size, alignment),
-                               .alignment = alignment});
-  auto budget = home_budget() - plan_.reserved[kHome];
-  problem.capacity = budget;
+                               .size = align_up(s.size, home_alignment()),
+                               .alignment = home_alignment()});
+  }
   TRY(auto solution, allocation::allocate(problem));
-  for (size_t i = 0; i < plan_.storages.size(); ++i) plan_.storages[i].offset = solution.offsets[i];
+  for (size_t i = 0; i < placed.size(); ++i) placed[i]->offset = solution.offsets[i + 1];
   plan_.arenas[kHome].size = solution.height;
   plan_.arenas[kHome].lower_bound = solution.lower_bound;
   if (solution.height <= budget) return {};

@@ -6,13 +6,22 @@
 
 namespace tessera::train {
 
+namespace {
+
+// Ours and ONNX Runtime's stand in com.microsoft; Deeploy writes the same operators in the default domain.
+bool in_either_domain(const Node& node) {
+  return node.op.domain.empty() || node.op.domain == "com.microsoft";
+}
+
+}  // namespace
+
 bool is_accumulator(const Node& node) {
-  return node.op == OpName{"com.microsoft", "InPlaceAccumulatorV2"} || node.op == OpName{"", "InPlaceAccumulatorV2"};
+  return node.op.type == "InPlaceAccumulatorV2" && in_either_domain(node);
 }
 
 bool is_update(const Node& node) {
-  return node.op == OpName{"", "SGD"} || node.op == OpName{"com.microsoft", "SGD"} ||
-         node.op == OpName{"com.microsoft", "SGDOptimizer"};
+  if (node.op.type == "SGDOptimizer") return node.op.domain == "com.microsoft";
+  return node.op.type == "SGD" && in_either_domain(node);
 }
 
 UpdateOperands operands_of_update(const Node& node) {
