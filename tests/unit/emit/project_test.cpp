@@ -119,7 +119,8 @@ TEST(Project, ANetworkWithHostileNamesCompiles) {
   auto network = compile_network({.model = "mlp:5-4-3", .steps = 1, .accumulate = 1});
   ASSERT_TRUE(network) << network.error().text();
   Graph renamed;
-  const char* names[] = {"*/ int x; /*", "main", "printf", "for", "a\"b\\", "L2_x", "L2 x", "ts_l2", "\?\?/", "\xff\xfe"};
+  const char* names[] = {"*/ int x; /*", "main", "printf", "for",   "a\"b\\",
+                         "L2_x",         "L2 x", "ts_l2",  "\?\?/", "\xff\xfe"};
   const Graph& graph = network->program.graph;
   renamed.name = "evil */ name";
   size_t n = 0;
