@@ -176,13 +176,6 @@ void Chip::fault(std::string what) {
   error_ = Error(ErrorKind::Mismatch, std::move(what));
 }
 
-uint64_t Chip::take_bank(uint32_t address, uint64_t t) {
-  uint64_t& free = l1_free_[(address >> 2) & fc().bank_mask];
-  const uint64_t start = std::max(t, free);
-  free = start + 1;
-  return start - t;
-}
-
 void Chip::mark_flight(Level level, uint32_t address, uint32_t size, bool arriving, bool begin,
                        const std::string& what) {
   if (!sanitizer_) return;

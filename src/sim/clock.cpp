@@ -29,7 +29,7 @@ void Chip::loop() {
     } else {
       take_turn(*turns_.front().core);
     }
-    if (!events_.wakes().empty() || !resumes_.empty()) apply_wakes();
+    if (cores_to_wake()) apply_wakes();
   }
   for (Core& c : cores_) c.settle();
 }
@@ -143,16 +143,20 @@ void Chip::check_instruction_limit(Core& c) {
 }
 
 void Chip::update_devices() {
-  const uint64_t bus = hyperbus_->next_event();
-  device_time_ =
-      std::min({mchan_->next_event(), bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event()});
-  const uint64_t fc_timer = fc_timer_.next_event();
-  if (fc_timer != kNever) device_time_ = std::min(device_time_, to_cluster(fc_timer * soc_ps()));
+  const uint64_t bus = hyperbus_->next_event(), fc_timer = fc_timer_.next_event();
+  others_time_ = std::min(bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event());
+  if (fc_timer != kNever) others_time_ = std::min(others_time_, to_cluster(fc_timer * soc_ps()));
+  device_time_ = std::min(mchan_->next_event(), others_time_);
 }
 
 void Chip::run_devices() {
   const uint64_t now = device_time_;
-  if (mchan_->next_event() <= now) mchan_->run(now);
+  if (now < others_time_) {
+    mchan_->run(now, turns_.empty() ? others_time_ : std::min(others_time_, turns_.front().time()));
+    device_time_ = std::min(mchan_->next_event(), others_time_);
+    return;
+  }
+  if (mchan_->next_event() <= now) mchan_->run(now, now + 1);
   if (const uint64_t bus = hyperbus_->next_event(); bus != kNever && to_cluster(bus) <= now) hyperbus_->run(bus);
   if (cluster_timer_.next_event() <= now) {
     const uint32_t fired = cluster_timer_.run(now);

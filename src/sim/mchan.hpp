@@ -28,7 +28,8 @@ class Mchan {
   Outcome store(int port, uint32_t offset, uint32_t value, uint64_t t);
 
   uint64_t next_event() const { return next_; }
-  void run(uint64_t t);
+  // What is due at t, and on as far as it can go before `until` without a core having to hear of it.
+  void run(uint64_t t, uint64_t until);
   bool idle() const { return live_.empty(); }
   // The program has seen which transfers have ended. Until it has, the sanitizer takes their bytes for bytes in flight:
   // that a transfer happened to be fast enough is no excuse for not waiting.
@@ -69,6 +70,9 @@ class Mchan {
   void move_words_out(uint64_t t);
   uint64_t move_word(Burst& b, bool in, uint64_t t);
   void finish_bytes(Command* c, uint32_t bytes, uint64_t t);
+  void step(uint64_t t);
+  void stream(uint64_t until);
+  static uint64_t next_word(const std::vector<uint64_t>& ready, uint64_t t);
   void schedule(uint64_t t);
   void grant_counter(uint64_t t);
   bool room(const std::deque<Command*>& q) const;
@@ -82,6 +86,7 @@ class Mchan {
   std::deque<int> counter_waiters_;
   std::vector<std::unique_ptr<Command>> ended_;  // that nobody has asked about yet; with a sanitizer only
   std::vector<std::unique_ptr<Command>> live_;   // every command that has not ended; the queues point into it
+  std::array<size_t, 2> waiting_{};  // commands in the cores' queues: writes, reads
   std::deque<Command*> reads_, writes_;
   Command* read_ = nullptr;
   Command* write_ = nullptr;
