@@ -95,8 +95,9 @@ class Chip {
 
   // --- the clock (clock.cpp)
   void loop();
-  void take_turn(Core& c);
+  void take_turns();
   void set_limits(Core& c);
+  void set_wide_limits(Core& c);
   void run_until_it_must_wait(Core& c);
   bool fetch_and_step(Core& c);
   void end_turn(Core& c);

@@ -260,13 +260,12 @@ void Mchan::learn() {
   ended_.clear();
 }
 
-void Mchan::run(uint64_t t, uint64_t until) {
+void Mchan::run(uint64_t until) {
   for (;;) {
-    step(t);
-    if (chip_.cores_to_wake()) return;
     stream(until);
     if (next_ >= until) return;
-    t = next_;
+    step(next_);
+    if (chip_.cores_to_wake()) return;
   }
 }
 

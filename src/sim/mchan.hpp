@@ -28,8 +28,8 @@ class Mchan {
   Outcome store(int port, uint32_t offset, uint32_t value, uint64_t t);
 
   uint64_t next_event() const { return next_; }
-  // What is due at t, and on as far as it can go before `until` without a core having to hear of it.
-  void run(uint64_t t, uint64_t until);
+  // What is due before `until`, up to the first thing that a core has to hear of.
+  void run(uint64_t until);
   bool idle() const { return live_.empty(); }
   // The program has seen which transfers have ended. Until it has, the sanitizer takes their bytes for bytes in flight:
   // that a transfer happened to be fast enough is no excuse for not waiting.
