@@ -36,18 +36,18 @@ void Chip::loop() {
 
 // Up to when may the first core touch shared things? Until the next core's time, and until a device has something to
 // do.
-void Chip::set_limits(Core& c) {
+[[gnu::always_inline]] inline void Chip::set_limits(Core& c) {
   if (c.is_fc || !timed()) [[unlikely]]
     return set_wide_limits(c);
   const uint64_t limit = std::min({device_time_, turns_.time() + kFurthest, turns_.last_before_second()});
   c.limit = limit;
   c.horizon = limit + kPureComputation;
   // The FPU is shared with few. One of them that sleeps now is not back before someone wakes it, at `limit` or later.
+  const uint64_t woken = limit + static_cast<uint64_t>(timing().wake_up);
   uint64_t partners = c.horizon;
   for (auto other = c.fpu_partners.begin(); *other; ++other) {
     const Core& o = **other;
-    partners =
-        std::min(partners, o.running ? o.t - (o.rank < c.rank) : limit + static_cast<uint64_t>(timing().wake_up));
+    partners = std::min(partners, o.running ? o.t - (o.rank < c.rank) : woken);
   }
   c.fpu_limit = std::max(limit, partners);
 }
@@ -67,17 +67,17 @@ void Chip::take_turns() {
     set_limits(c);
     current_ = &c;
     run_until_it_must_wait(c);
+    current_ = nullptr;
     c.settle_if_large();
     const bool waits = c.why == Why::Yield || c.why == Why::Fetch;
     const bool alone = turns_.size() == 1 && device_time_ == kNever;
     if (!waits || alone || order_changed_ || options_.instruction_limit != 0) [[unlikely]] {
-      current_ = nullptr;
       if (!order_changed_) turns_.pop();
       return end_turn(c);
     }
     turns_.requeue(cluster_time(c, c.t));
-  } while (turns_.time() <= device_time_ && !cores_to_wake() && !stopped_);
-  current_ = nullptr;
+    if (device_time_ < turns_.time()) run_devices();
+  } while (device_time_ >= turns_.time() && !cores_to_wake() && !stopped_);
 }
 
 void Chip::run_until_it_must_wait(Core& c) {

@@ -203,7 +203,7 @@ void Mchan::issue_write(uint64_t t) {
 }
 
 // A word between a burst and its L1 bank at time t; returns when the port is free again.
-uint64_t Mchan::move_word(Burst& b, bool in, uint64_t t) {
+[[gnu::always_inline]] inline uint64_t Mchan::move_word(Burst& b, bool in, uint64_t t) {
   const uint32_t at = b.l1 + b.done;
   const uint32_t size = std::min(4 - at % 4, b.size - b.done);
   uint8_t* l1 = chip_.memory().l1.at(at);
@@ -283,16 +283,32 @@ void Mchan::step(uint64_t t) {
   schedule(t);
 }
 
+// A word for each port that is free at t; returns when the next one is.
+[[gnu::always_inline]] inline uint64_t Mchan::stream_words(Burst& b, bool in, std::vector<uint64_t>& ready, uint64_t t) {
+  uint64_t next = kNever;
+  for (uint64_t& r : ready) {
+    if (r <= t) r = move_word(b, in, t);
+    next = std::min(next, r);
+  }
+  return std::max(t + 1, next);
+}
+
 // Within a burst nothing happens but words: most of the cycles of a transfer are spent here, and nothing else of the
 // engine need be looked at. Leaves the last words of a burst, and whatever is due at `until`, to step().
 void Mchan::stream(uint64_t until) {
-  until = std::min({until, queue_at_, read_at_, write_at_, sent_.empty() ? kNever : sent_.front().arrival});
+  until = std::min(until, others_at_);
   const auto ends = [&](const Burst& b) { return b.size - b.done <= 4 * in_ready_.size(); };
   for (;;) {
     const uint64_t t = next_ = std::min({until, in_at_, out_at_});
     if (t == until || (in_at_ == t && ends(arriving_.front())) || (out_at_ == t && ends(*leaving_))) return;
-    if (in_at_ == t) move_words_in(t), in_at_ = next_word(in_ready_, t);
-    if (out_at_ == t) move_words_out(t), out_at_ = next_word(out_ready_, t);
+    if (in_at_ == t) {
+      Burst& b = arriving_.front();
+      const uint32_t before = b.done;
+      in_at_ = stream_words(b, true, in_ready_, t);
+      bytes_left_[static_cast<size_t>(b.command->counter)] -= b.done - before;
+      b.command->left -= b.done - before;
+    }
+    if (out_at_ == t) out_at_ = stream_words(*leaving_, false, out_ready_, t);
   }
 }
 
@@ -316,7 +332,8 @@ void Mchan::schedule(uint64_t t) {
   if (in_at_ == kNever && !arriving_.empty())
     in_at_ = std::max(arriving_.front().arrival + 1, next_word(in_ready_, t));
   if (out_at_ == kNever && leaving_) out_at_ = std::max(leaving_->arrival + 1, next_word(out_ready_, t));
-  next_ = std::min({queue_at_, read_at_, write_at_, in_at_, out_at_, sent_.empty() ? kNever : sent_.front().arrival});
+  others_at_ = std::min({queue_at_, read_at_, write_at_, sent_.empty() ? kNever : sent_.front().arrival});
+  next_ = std::min({others_at_, in_at_, out_at_});
 }
 
 }  // namespace tessera::sim

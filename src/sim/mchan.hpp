@@ -72,6 +72,7 @@ class Mchan {
   void finish_bytes(Command* c, uint32_t bytes, uint64_t t);
   void step(uint64_t t);
   void stream(uint64_t until);
+  uint64_t stream_words(Burst& b, bool in, std::vector<uint64_t>& ready, uint64_t t);
   static uint64_t next_word(const std::vector<uint64_t>& ready, uint64_t t);
   void schedule(uint64_t t);
   void grant_counter(uint64_t t);
@@ -95,6 +96,7 @@ class Mchan {
   std::deque<Burst> sent_;                      // on their way to L2
   std::vector<uint64_t> in_ready_, out_ready_;  // when each local port is free
   uint64_t queue_at_ = kNever, read_at_ = kNever, write_at_ = kNever, in_at_ = kNever, out_at_ = kNever;
+  uint64_t others_at_ = kNever;  // the earliest of what is not words
   uint64_t far_ready_ = 0;
   uint64_t next_ = kNever;
   size_t turn_ = 0;

@@ -44,7 +44,8 @@ class Turns {
   // Takes the first out and puts `key` in where it belongs.
   void put_back(uint64_t key) {
     uint64_t before = 0;
-    for (size_t i = 0; i < count_; ++i) {
+    const size_t count = count_;
+    for (size_t i = 0; i < count; ++i) {
       const uint64_t after = keys_[i + 1];
       keys_[i] = std::max(before, std::min(after, key));
       before = after;
