@@ -39,20 +39,23 @@ class Turns {
 
  private:
   static constexpr unsigned kRankBits = 5;
+  static constexpr size_t kBlock = 4;
   static constexpr uint64_t kRank = 31, kNobody = ~uint64_t{0};
 
-  // Takes the first out and puts `key` in where it belongs.
+  // Takes the first out and puts `key` in where it belongs; by blocks, as those beyond the last stay what they are.
   void put_back(uint64_t key) {
     uint64_t before = 0;
     const size_t count = count_;
-    for (size_t i = 0; i < count; ++i) {
-      const uint64_t after = keys_[i + 1];
-      keys_[i] = std::max(before, std::min(after, key));
-      before = after;
+    for (size_t block = 0; block < count; block += kBlock) {
+      for (size_t i = block; i < block + kBlock; ++i) {
+        const uint64_t after = keys_[i + 1];
+        keys_[i] = std::max(before, std::min(after, key));
+        before = after;
+      }
     }
   }
 
-  std::array<uint64_t, kRank + 2> keys_;
+  std::array<uint64_t, kRank + 1 + kBlock> keys_;
   std::array<Core*, kRank + 1> cores_{};  // by rank
   size_t count_ = 0;
 };
