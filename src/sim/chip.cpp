@@ -43,7 +43,8 @@ bool reads_float_flags(std::span<const uint8_t> code) {
 // A program that looks at the float flags gets them exactly; for all others they need not be computed. A segment may
 // hold weights beside the code, and among many weights some look like any instruction: so the sections are asked.
 bool reads_float_flags(const Elf& elf) {
-  if (!elf.code.empty()) return std::ranges::any_of(elf.code, [](const auto& c) { return reads_float_flags(std::span(c)); });
+  if (!elf.code.empty())
+    return std::ranges::any_of(elf.code, [](const auto& c) { return reads_float_flags(std::span(c)); });
   return std::ranges::any_of(elf.segments,
                              [](const Segment& s) { return s.executable && reads_float_flags(std::span(s.bytes)); });
 }

@@ -94,8 +94,7 @@ std::vector<Section> read_sections(const Reader& r) {
   if (size < kSectionHeader || !r.has(table, uint64_t{size} * count)) return sections;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t at = table + uint64_t{i} * size;
-    sections.push_back(
-        {r.word(at), r.word(at + 4), r.word(at + 8), r.word(at + 16), r.word(at + 20), r.word(at + 24)});
+    sections.push_back({r.word(at), r.word(at + 4), r.word(at + 8), r.word(at + 16), r.word(at + 20), r.word(at + 24)});
   }
   return sections;
 }

@@ -284,7 +284,8 @@ void Mchan::step(uint64_t t) {
 }
 
 // A word for each port that is free at t; returns when the next one is.
-[[gnu::always_inline]] inline uint64_t Mchan::stream_words(Burst& b, bool in, std::vector<uint64_t>& ready, uint64_t t) {
+[[gnu::always_inline]] inline uint64_t Mchan::stream_words(Burst& b, bool in, std::vector<uint64_t>& ready,
+                                                           uint64_t t) {
   uint64_t next = kNever;
   for (uint64_t& r : ready) {
     if (r <= t) r = move_word(b, in, t);
@@ -296,11 +297,11 @@ void Mchan::step(uint64_t t) {
 // Within a burst nothing happens but words: most of the cycles of a transfer are spent here, and nothing else of the
 // engine need be looked at. Leaves the last words of a burst, and whatever is due at `until`, to step().
 void Mchan::stream(uint64_t until) {
-  until = std::min(until, others_at_);
+  const uint64_t stop = std::min(until, others_at_);
   const auto ends = [&](const Burst& b) { return b.size - b.done <= 4 * in_ready_.size(); };
   for (;;) {
-    const uint64_t t = next_ = std::min({until, in_at_, out_at_});
-    if (t == until || (in_at_ == t && ends(arriving_.front())) || (out_at_ == t && ends(*leaving_))) return;
+    const uint64_t t = std::min(in_at_, out_at_);
+    if (t >= stop || (in_at_ == t && ends(arriving_.front())) || (out_at_ == t && ends(*leaving_))) break;
     if (in_at_ == t) {
       Burst& b = arriving_.front();
       const uint32_t before = b.done;
@@ -310,6 +311,7 @@ void Mchan::stream(uint64_t until) {
     }
     if (out_at_ == t) out_at_ = stream_words(*leaving_, false, out_ready_, t);
   }
+  next_ = std::min({others_at_, in_at_, out_at_});
 }
 
 uint64_t Mchan::next_word(const std::vector<uint64_t>& ready, uint64_t t) {
@@ -329,8 +331,7 @@ void Mchan::schedule(uint64_t t) {
   if (write_at_ == kNever && (write_ || !writes_.empty()) && !leaving_ &&
       sent_.size() < static_cast<size_t>(timing_.dma_writes_in_flight))
     write_at_ = issue;
-  if (in_at_ == kNever && !arriving_.empty())
-    in_at_ = std::max(arriving_.front().arrival + 1, next_word(in_ready_, t));
+  if (in_at_ == kNever && !arriving_.empty()) in_at_ = std::max(arriving_.front().arrival + 1, next_word(in_ready_, t));
   if (out_at_ == kNever && leaving_) out_at_ = std::max(leaving_->arrival + 1, next_word(out_ready_, t));
   others_at_ = std::min({queue_at_, read_at_, write_at_, sent_.empty() ? kNever : sent_.front().arrival});
   next_ = std::min({others_at_, in_at_, out_at_});

@@ -87,7 +87,7 @@ class Mchan {
   std::deque<int> counter_waiters_;
   std::vector<std::unique_ptr<Command>> ended_;  // that nobody has asked about yet; with a sanitizer only
   std::vector<std::unique_ptr<Command>> live_;   // every command that has not ended; the queues point into it
-  std::array<size_t, 2> waiting_{};  // commands in the cores' queues: writes, reads
+  std::array<size_t, 2> waiting_{};              // commands in the cores' queues: writes, reads
   std::deque<Command*> reads_, writes_;
   Command* read_ = nullptr;
   Command* write_ = nullptr;

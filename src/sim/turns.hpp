@@ -1,6 +1,6 @@
-// Whose turn it is: cores by time, those at the same moment by rank. A moment and a rank are one number, and the numbers
-// are kept sorted. A turn is only a few instructions long, so nothing here may be guessed wrongly by the host: the core
-// that has run is put back by minima and maxima instead of a search.
+// Whose turn it is: cores by time, those at the same moment by rank. A moment and a rank are one number, and the
+// numbers are kept sorted. A turn is only a few instructions long, so nothing here may be guessed wrongly by the host:
+// the core that has run is put back by minima and maxima instead of a search.
 #pragma once
 
 #include <algorithm>
