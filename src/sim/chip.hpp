@@ -1,6 +1,7 @@
 // The chip put together: memories, cores, caches, engines, and the clock that gives each its turn.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -43,13 +44,20 @@ class Chip {
 
   // The program did something that cannot be: the run ends with this message, the core, the function and the line.
   void fault(std::string what);
-  uint64_t take_bank(uint32_t l1_address, uint64_t t);
+  // When a bank of L1 serves a request of time t, counted from t.
+  uint64_t take_bank(uint32_t l1_address, uint64_t t) {
+    uint64_t& free = l1_free_[(l1_address >> 2) & cores_.back().bank_mask];
+    const uint64_t start = std::max(t, free);
+    free = start + 1;
+    return start - t;
+  }
   uint32_t l1_address(uint32_t address) const { return memory_.l1.base + (address & (l1_span_ - 1)); }
   void count_dma(bool to_l1, uint32_t bytes) { (to_l1 ? dma_.l2_to_l1 : dma_.l1_to_l2) += bytes; }
   void count_l3(bool read, uint32_t bytes) { (read ? dma_.l3_to_l2 : dma_.l2_to_l3) += bytes; }
   void mark_flight(Level level, uint32_t address, uint32_t size, bool arriving, bool begin, const std::string& what);
   // A core that a full queue held back goes on after time t (the cluster's).
   void resume(int port, uint64_t t, uint32_t value);
+  bool cores_to_wake() { return !events_.wakes().empty() || !resumes_.empty(); }
   void udma_done(bool read, uint64_t ps);
   void trace_dma(int counter, bool to_l1, uint32_t bytes, uint64_t from, uint64_t to);
   void trace_l3(uint32_t id, bool read, uint32_t bytes, uint64_t from_ps, uint64_t to_ps);
@@ -87,8 +95,9 @@ class Chip {
 
   // --- the clock (clock.cpp)
   void loop();
-  void take_turn(Core& c);
+  void take_turns();
   void set_limits(Core& c);
+  void set_wide_limits(Core& c);
   void run_until_it_must_wait(Core& c);
   bool fetch_and_step(Core& c);
   void end_turn(Core& c);
@@ -148,7 +157,7 @@ class Chip {
   Turns turns_;
   std::vector<int> order_;  // who goes first at the same moment: the last to wake up
   bool order_changed_ = false;
-  uint64_t device_time_ = kNever;
+  uint64_t device_time_ = kNever, others_time_ = kNever;  // of the next event: of all devices, of all but the DMA
   std::vector<Resume> resumes_;
   uint64_t executed_ = 0;
   Core* current_ = nullptr;

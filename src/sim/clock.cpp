@@ -23,51 +23,61 @@ void Chip::loop() {
       for (Core& c : cores_)
         if (c.running) turns_.push(cluster_time(c, c.t), c.rank, &c);
     }
-    if (turns_.empty() || device_time_ < turns_.front().time()) {
+    if (turns_.empty() || device_time_ < turns_.time()) {
       if (device_time_ == kNever) return report_deadlock();
       run_devices();
     } else {
-      take_turn(*turns_.front().core);
+      take_turns();
     }
-    if (!events_.wakes().empty() || !resumes_.empty()) apply_wakes();
+    if (cores_to_wake()) apply_wakes();
   }
   for (Core& c : cores_) c.settle();
 }
 
-// Up to when may this core touch shared things? Until the next core's time, and until a device has something to do.
-void Chip::set_limits(Core& c) {
-  const uint64_t now = turns_.front().time();
-  uint64_t limit = std::min(device_time_, now + kFurthest);
-  if (turns_.size() > 1) {
-    const auto& next = turns_.second();
-    limit = std::min(limit, next.time() - (next.rank() < static_cast<uint64_t>(c.rank)));
-  }
-  if (!timed()) limit = now + kUntimedTurn;
-  c.limit = c.is_fc ? std::max(limit * cluster_ps() / soc_ps(), c.t) : limit;
-  c.horizon = c.limit + (timed() ? kPureComputation : 0);
-  c.fpu_limit = c.limit;
-  if (c.is_fc || !timed()) return;
+// Up to when may the first core touch shared things? Until the next core's time, and until a device has something to
+// do.
+[[gnu::always_inline]] inline void Chip::set_limits(Core& c) {
+  if (c.is_fc || !timed()) [[unlikely]]
+    return set_wide_limits(c);
+  const uint64_t limit = std::min({device_time_, turns_.time() + kFurthest, turns_.last_before_second()});
+  c.limit = limit;
+  c.horizon = limit + kPureComputation;
   // The FPU is shared with few. One of them that sleeps now is not back before someone wakes it, at `limit` or later.
+  const uint64_t woken = limit + static_cast<uint64_t>(timing().wake_up);
   uint64_t partners = c.horizon;
   for (auto other = c.fpu_partners.begin(); *other; ++other) {
     const Core& o = **other;
-    partners =
-        std::min(partners, o.running ? o.t - (o.rank < c.rank) : limit + static_cast<uint64_t>(timing().wake_up));
+    partners = std::min(partners, o.running ? o.t - (o.rank < c.rank) : woken);
   }
-  c.fpu_limit = std::max(c.limit, partners);
+  c.fpu_limit = std::max(limit, partners);
 }
 
-void Chip::take_turn(Core& c) {
-  set_limits(c);
-  current_ = &c;
-  run_until_it_must_wait(c);
-  current_ = nullptr;
-  c.settle_if_large();
-  const bool plain = c.why == Why::Yield && !order_changed_ && turns_.size() > 1 && options_.instruction_limit == 0;
-  if (plain) [[likely]]
-    return turns_.requeue(cluster_time(c, c.t));
-  if (!order_changed_) turns_.pop();
-  end_turn(c);
+// The FC has a clock of its own and no FPU to share; with timing off nobody waits for anybody.
+void Chip::set_wide_limits(Core& c) {
+  uint64_t limit = std::min({device_time_, turns_.time() + kFurthest, turns_.last_before_second()});
+  if (!timed()) limit = turns_.time() + kUntimedTurn;
+  c.limit = c.fpu_limit = c.is_fc ? std::max(limit * cluster_ps() / soc_ps(), c.t) : limit;
+  c.horizon = c.limit + (timed() ? kPureComputation : 0);
+}
+
+// Turn after turn, until something happens that only loop() knows how to deal with.
+void Chip::take_turns() {
+  do {
+    Core& c = turns_.front();
+    set_limits(c);
+    current_ = &c;
+    run_until_it_must_wait(c);
+    current_ = nullptr;
+    c.settle_if_large();
+    const bool waits = c.why == Why::Yield || c.why == Why::Fetch;
+    const bool alone = turns_.size() == 1 && device_time_ == kNever;
+    if (!waits || alone || order_changed_ || options_.instruction_limit != 0) [[unlikely]] {
+      if (!order_changed_) turns_.pop();
+      return end_turn(c);
+    }
+    turns_.requeue(cluster_time(c, c.t));
+    if (device_time_ < turns_.time()) run_devices();
+  } while (device_time_ >= turns_.time() && !cores_to_wake() && !stopped_);
 }
 
 void Chip::run_until_it_must_wait(Core& c) {
@@ -143,16 +153,20 @@ void Chip::check_instruction_limit(Core& c) {
 }
 
 void Chip::update_devices() {
-  const uint64_t bus = hyperbus_->next_event();
-  device_time_ =
-      std::min({mchan_->next_event(), bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event()});
-  const uint64_t fc_timer = fc_timer_.next_event();
-  if (fc_timer != kNever) device_time_ = std::min(device_time_, to_cluster(fc_timer * soc_ps()));
+  const uint64_t bus = hyperbus_->next_event(), fc_timer = fc_timer_.next_event();
+  others_time_ = std::min(bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event());
+  if (fc_timer != kNever) others_time_ = std::min(others_time_, to_cluster(fc_timer * soc_ps()));
+  device_time_ = std::min(mchan_->next_event(), others_time_);
 }
 
 void Chip::run_devices() {
   const uint64_t now = device_time_;
-  if (mchan_->next_event() <= now) mchan_->run(now);
+  if (now < others_time_) {
+    mchan_->run(turns_.empty() ? others_time_ : std::min(others_time_, turns_.time()));
+    device_time_ = std::min(mchan_->next_event(), others_time_);
+    return;
+  }
+  if (mchan_->next_event() <= now) mchan_->run(now + 1);
   if (const uint64_t bus = hyperbus_->next_event(); bus != kNever && to_cluster(bus) <= now) hyperbus_->run(bus);
   if (cluster_timer_.next_event() <= now) {
     const uint32_t fired = cluster_timer_.run(now);

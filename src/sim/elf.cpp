@@ -10,7 +10,7 @@ namespace tessera::sim {
 namespace {
 
 constexpr uint16_t kExecutable = 2, kRiscv = 243;
-constexpr uint32_t kLoad = 1, kSymbolTable = 2, kNoBits = 8;
+constexpr uint32_t kLoad = 1, kSymbolTable = 2, kNoBits = 8, kInstructions = 4;
 constexpr uint32_t kHeader = 52, kProgramHeader = 32, kSectionHeader = 40, kSymbolSize = 16;
 constexpr uint32_t kLargestSegment = 1u << 28;
 
@@ -37,7 +37,7 @@ class Reader {
 };
 
 struct Section {
-  uint32_t name, type, offset, size, link, entry_size;
+  uint32_t name, type, flags, offset, size, link;
 };
 
 std::string_view text_at(std::span<const uint8_t> strings, uint32_t offset) {
@@ -94,8 +94,7 @@ std::vector<Section> read_sections(const Reader& r) {
   if (size < kSectionHeader || !r.has(table, uint64_t{size} * count)) return sections;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t at = table + uint64_t{i} * size;
-    sections.push_back(
-        {r.word(at), r.word(at + 4), r.word(at + 16), r.word(at + 20), r.word(at + 24), r.word(at + 36)});
+    sections.push_back({r.word(at), r.word(at + 4), r.word(at + 8), r.word(at + 16), r.word(at + 20), r.word(at + 24)});
   }
   return sections;
 }
@@ -148,6 +147,7 @@ Result<Elf> parse_elf(std::span<const uint8_t> file, std::string_view name) {
   for (const auto& s : sections) {
     if (s.type == kNoBits) continue;
     if (s.type == kSymbolTable && s.link < sections.size()) read_symbols(r, s, sections[s.link], elf.symbols);
+    if (s.flags & kInstructions) keep(r, s, elf.code.emplace_back());
     const std::string_view called = text_at(names, s.name);
     if (called == ".debug_line") keep(r, s, elf.lines.line);
     if (called == ".debug_line_str") keep(r, s, elf.lines.line_str);

@@ -36,7 +36,8 @@ struct LineSections {
 struct Elf {
   uint32_t entry = 0;
   std::vector<Segment> segments;
-  std::vector<Symbol> symbols;  // by address
+  std::vector<Symbol> symbols;             // by address
+  std::vector<std::vector<uint8_t>> code;  // the sections that hold instructions; empty: the file does not say
   LineSections lines;
 
   const Symbol* find(std::string_view name) const;

@@ -102,6 +102,7 @@ void Mchan::push_word(Port& port, uint32_t word, uint64_t t) {
   chip_.count_dma(c->to_l1, c->size);
   if (!chip_.timed()) return transfer_at_once(c, t);
   port.queue.push_back(c);
+  ++waiting_[c->to_l1];
   schedule(t);
 }
 
@@ -162,7 +163,7 @@ Mchan::Burst Mchan::next_burst(Command& c) {
 void Mchan::move_to_direction(uint64_t t) {
   for (const bool to_l1 : {true, false}) {
     auto& queue = to_l1 ? reads_ : writes_;
-    if (queue.size() >= static_cast<size_t>(engine_.queue_per_direction)) continue;
+    if (waiting_[to_l1] == 0 || queue.size() >= static_cast<size_t>(engine_.queue_per_direction)) continue;
     for (size_t i = 0; i < ports_.size(); ++i) {
       const size_t at = (turn_ + i) % ports_.size();
       Port& p = ports_[at];
@@ -170,6 +171,7 @@ void Mchan::move_to_direction(uint64_t t) {
       if (it == p.queue.end()) continue;
       queue.push_back(*it);
       p.queue.erase(it);
+      --waiting_[to_l1];
       turn_ = (turn_ + 1) % ports_.size();
       if (p.stalled_word) {
         const uint32_t word = *p.stalled_word;
@@ -201,12 +203,13 @@ void Mchan::issue_write(uint64_t t) {
 }
 
 // A word between a burst and its L1 bank at time t; returns when the port is free again.
-uint64_t Mchan::move_word(Burst& b, bool in, uint64_t t) {
+[[gnu::always_inline]] inline uint64_t Mchan::move_word(Burst& b, bool in, uint64_t t) {
   const uint32_t at = b.l1 + b.done;
   const uint32_t size = std::min(4 - at % 4, b.size - b.done);
   uint8_t* l1 = chip_.memory().l1.at(at);
   uint8_t* l2 = chip_.memory().l2.at(b.l2 + b.done);
-  in ? std::memcpy(l1, l2, size) : std::memcpy(l2, l1, size);
+  uint8_t *to = in ? l1 : l2, *from = in ? l2 : l1;
+  size == 4 ? std::memcpy(to, from, 4) : std::memcpy(to, from, size);  // 4: a move, not a call
   b.done += size;
   return t + chip_.take_bank(at, t) + 1;
 }
@@ -257,7 +260,16 @@ void Mchan::learn() {
   ended_.clear();
 }
 
-void Mchan::run(uint64_t t) {
+void Mchan::run(uint64_t until) {
+  for (;;) {
+    stream(until);
+    if (next_ >= until) return;
+    step(next_);
+    if (chip_.cores_to_wake()) return;
+  }
+}
+
+void Mchan::step(uint64_t t) {
   if (queue_at_ <= t) queue_at_ = kNever, move_to_direction(t);
   if (read_at_ <= t) read_at_ = kNever, issue_read(t);
   if (write_at_ <= t) write_at_ = kNever, issue_write(t);
@@ -271,15 +283,46 @@ void Mchan::run(uint64_t t) {
   schedule(t);
 }
 
+// A word for each port that is free at t; returns when the next one is.
+[[gnu::always_inline]] inline uint64_t Mchan::stream_words(Burst& b, bool in, std::vector<uint64_t>& ready,
+                                                           uint64_t t) {
+  uint64_t next = kNever;
+  for (uint64_t& r : ready) {
+    if (r <= t) r = move_word(b, in, t);
+    next = std::min(next, r);
+  }
+  return std::max(t + 1, next);
+}
+
+// Within a burst nothing happens but words: most of the cycles of a transfer are spent here, and nothing else of the
+// engine need be looked at. Leaves the last words of a burst, and whatever is due at `until`, to step().
+void Mchan::stream(uint64_t until) {
+  const uint64_t stop = std::min(until, others_at_);
+  const auto ends = [&](const Burst& b) { return b.size - b.done <= 4 * in_ready_.size(); };
+  for (;;) {
+    const uint64_t t = std::min(in_at_, out_at_);
+    if (t >= stop || (in_at_ == t && ends(arriving_.front())) || (out_at_ == t && ends(*leaving_))) break;
+    if (in_at_ == t) {
+      Burst& b = arriving_.front();
+      const uint32_t before = b.done;
+      in_at_ = stream_words(b, true, in_ready_, t);
+      bytes_left_[static_cast<size_t>(b.command->counter)] -= b.done - before;
+      b.command->left -= b.done - before;
+    }
+    if (out_at_ == t) out_at_ = stream_words(*leaving_, false, out_ready_, t);
+  }
+  next_ = std::min({others_at_, in_at_, out_at_});
+}
+
+uint64_t Mchan::next_word(const std::vector<uint64_t>& ready, uint64_t t) {
+  return std::max(t + 1, *std::ranges::min_element(ready));
+}
+
 // What can happen next, and when at the earliest.
 void Mchan::schedule(uint64_t t) {
-  const auto any = [&](bool to_l1) {
-    return std::ranges::any_of(ports_, [&](const Port& p) {
-      return std::ranges::any_of(p.queue, [&](Command* c) { return c->to_l1 == to_l1; });
-    });
-  };
   const auto depth = static_cast<size_t>(engine_.queue_per_direction);
-  if (queue_at_ == kNever && ((reads_.size() < depth && any(true)) || (writes_.size() < depth && any(false))))
+  if (queue_at_ == kNever &&
+      ((reads_.size() < depth && waiting_[true] != 0) || (writes_.size() < depth && waiting_[false] != 0)))
     queue_at_ = t + static_cast<uint64_t>(timing_.dma_queue);
   const uint64_t issue = t + static_cast<uint64_t>(timing_.dma_issue);
   if (read_at_ == kNever && (read_ || !reads_.empty()) &&
@@ -288,11 +331,10 @@ void Mchan::schedule(uint64_t t) {
   if (write_at_ == kNever && (write_ || !writes_.empty()) && !leaving_ &&
       sent_.size() < static_cast<size_t>(timing_.dma_writes_in_flight))
     write_at_ = issue;
-  if (in_at_ == kNever && !arriving_.empty())
-    in_at_ = std::max({t + 1, arriving_.front().arrival + 1, *std::ranges::min_element(in_ready_)});
-  if (out_at_ == kNever && leaving_)
-    out_at_ = std::max({t + 1, leaving_->arrival + 1, *std::ranges::min_element(out_ready_)});
-  next_ = std::min({queue_at_, read_at_, write_at_, in_at_, out_at_, sent_.empty() ? kNever : sent_.front().arrival});
+  if (in_at_ == kNever && !arriving_.empty()) in_at_ = std::max(arriving_.front().arrival + 1, next_word(in_ready_, t));
+  if (out_at_ == kNever && leaving_) out_at_ = std::max(leaving_->arrival + 1, next_word(out_ready_, t));
+  others_at_ = std::min({queue_at_, read_at_, write_at_, sent_.empty() ? kNever : sent_.front().arrival});
+  next_ = std::min({others_at_, in_at_, out_at_});
 }
 
 }  // namespace tessera::sim

@@ -28,7 +28,8 @@ class Mchan {
   Outcome store(int port, uint32_t offset, uint32_t value, uint64_t t);
 
   uint64_t next_event() const { return next_; }
-  void run(uint64_t t);
+  // What is due before `until`, up to the first thing that a core has to hear of.
+  void run(uint64_t until);
   bool idle() const { return live_.empty(); }
   // The program has seen which transfers have ended. Until it has, the sanitizer takes their bytes for bytes in flight:
   // that a transfer happened to be fast enough is no excuse for not waiting.
@@ -69,6 +70,10 @@ class Mchan {
   void move_words_out(uint64_t t);
   uint64_t move_word(Burst& b, bool in, uint64_t t);
   void finish_bytes(Command* c, uint32_t bytes, uint64_t t);
+  void step(uint64_t t);
+  void stream(uint64_t until);
+  uint64_t stream_words(Burst& b, bool in, std::vector<uint64_t>& ready, uint64_t t);
+  static uint64_t next_word(const std::vector<uint64_t>& ready, uint64_t t);
   void schedule(uint64_t t);
   void grant_counter(uint64_t t);
   bool room(const std::deque<Command*>& q) const;
@@ -82,6 +87,7 @@ class Mchan {
   std::deque<int> counter_waiters_;
   std::vector<std::unique_ptr<Command>> ended_;  // that nobody has asked about yet; with a sanitizer only
   std::vector<std::unique_ptr<Command>> live_;   // every command that has not ended; the queues point into it
+  std::array<size_t, 2> waiting_{};              // commands in the cores' queues: writes, reads
   std::deque<Command*> reads_, writes_;
   Command* read_ = nullptr;
   Command* write_ = nullptr;
@@ -90,6 +96,7 @@ class Mchan {
   std::deque<Burst> sent_;                      // on their way to L2
   std::vector<uint64_t> in_ready_, out_ready_;  // when each local port is free
   uint64_t queue_at_ = kNever, read_at_ = kNever, write_at_ = kNever, in_at_ = kNever, out_at_ = kNever;
+  uint64_t others_at_ = kNever;  // the earliest of what is not words
   uint64_t far_ready_ = 0;
   uint64_t next_ = kNever;
   size_t turn_ = 0;

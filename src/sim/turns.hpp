@@ -1,7 +1,9 @@
-// Whose turn it is: cores by time, those at the same moment by rank. A core that has just run usually comes last again,
-// so it is put in from the back.
+// Whose turn it is: cores by time, those at the same moment by rank. A moment and a rank are one number, and the
+// numbers are kept sorted. A turn is only a few instructions long, so nothing here may be guessed wrongly by the host:
+// the core that has run is put back by minima and maxima instead of a search.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -11,47 +13,51 @@ namespace tessera::sim {
 
 class Turns {
  public:
-  struct Turn {
-    uint64_t key;
-    Core* core;
-    uint64_t time() const { return key >> 5; }
-    uint64_t rank() const { return key & 31; }
-  };
+  Turns() { clear(); }
 
   bool empty() const { return count_ == 0; }
   size_t size() const { return count_; }
-  const Turn& front() const { return ring_[head_]; }
-  const Turn& second() const { return ring_[(head_ + 1) & kMask]; }
-  void clear() { count_ = 0; }
-  void pop() { head_ = (head_ + 1) & kMask, --count_; }
+  Core& front() const { return *cores_[keys_[0] & kRank]; }
+  uint64_t time() const { return keys_[0] >> kRankBits; }
+  // The last moment at which the first core is still before the second.
+  uint64_t last_before_second() const { return (keys_[1] - (keys_[0] & kRank)) >> kRankBits; }
 
+  void clear() { keys_.fill(kNobody), count_ = 0; }
+  void pop() {
+    put_back(kNobody);
+    --count_;
+  }
   void push(uint64_t time, int rank, Core* core) {
-    insert({time << 5 | static_cast<uint64_t>(rank), core}, count_);
-    ++count_;
+    cores_[static_cast<size_t>(rank)] = core;
+    size_t at = count_++;
+    const uint64_t key = time << kRankBits | static_cast<uint64_t>(rank);
+    for (; at != 0 && keys_[at - 1] > key; --at) keys_[at] = keys_[at - 1];
+    keys_[at] = key;
   }
   // The first core has run and waits for its next turn.
-  void requeue(uint64_t time) {
-    const Turn turn{time << 5 | front().rank(), front().core};
-    head_ = (head_ + 1) & kMask;
-    insert(turn, count_ - 1);
-  }
+  void requeue(uint64_t time) { put_back(time << kRankBits | (keys_[0] & kRank)); }
 
  private:
-  static constexpr size_t kMask = 31;
+  static constexpr unsigned kRankBits = 5;
+  static constexpr size_t kBlock = 4;
+  static constexpr uint64_t kRank = 31, kNobody = ~uint64_t{0};
 
-  void insert(const Turn& turn, size_t count) {
-    size_t at = (head_ + count) & kMask;
-    for (size_t left = count; left != 0; --left) {
-      const size_t before = (at - 1) & kMask;
-      if (ring_[before].key <= turn.key) break;
-      ring_[at] = ring_[before];
-      at = before;
+  // Takes the first out and puts `key` in where it belongs; by blocks, as those beyond the last stay what they are.
+  void put_back(uint64_t key) {
+    uint64_t before = 0;
+    const size_t count = count_;
+    for (size_t block = 0; block < count; block += kBlock) {
+      for (size_t i = block; i < block + kBlock; ++i) {
+        const uint64_t after = keys_[i + 1];
+        keys_[i] = std::max(before, std::min(after, key));
+        before = after;
+      }
     }
-    ring_[at] = turn;
   }
 
-  std::array<Turn, kMask + 1> ring_{};
-  size_t head_ = 0, count_ = 0;
+  std::array<uint64_t, kRank + 1 + kBlock> keys_;
+  std::array<Core*, kRank + 1> cores_{};  // by rank
+  size_t count_ = 0;
 };
 
 }  // namespace tessera::sim
