@@ -13,6 +13,7 @@
 #include "run/host.hpp"
 #include "schedule/build.hpp"
 #include "train/build.hpp"
+#include "train/zoo.hpp"
 
 namespace tessera::test {
 namespace {
@@ -105,6 +106,30 @@ TEST_P(Bits, RandomNetworksAreTheSameInEveryMode) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, Bits, testing::Range(0, 4));
+
+// Every combination there is, one test for each number of cores.
+class Simplemlp : public testing::TestWithParam<int> {};
+
+TEST_P(Simplemlp, IsTheSameInEveryCombination) {
+  Workshop workshop;
+  auto program =
+      train::training_program(train::zoo_model("simplemlp", 1).value(), {}, {.loss = train::Loss::CrossEntropy});
+  ASSERT_TRUE(program) << program.error().text();
+  auto reference = workshop.bits(*program, {.plan = {.tiling = false, .cores = 1}}, 1);
+  ASSERT_TRUE(reference) << reference.error().text();
+  for (bool tiling : {true, false})
+    for (auto buffering : {plan::Buffering::Single, plan::Buffering::Double, plan::Buffering::Auto})
+      for (auto l1 : {2048, 8192, 65536, 262144})
+        for (bool sanitize : {false, true}) {
+          Mode mode{.plan = {.tiling = tiling, .buffering = buffering, .l1 = Bytes(l1), .cores = GetParam()},
+                    .sanitize = sanitize};
+          auto bits = workshop.bits(*program, mode, 1);
+          ASSERT_TRUE(bits) << mode.text() << ": " << bits.error().text();
+          EXPECT_EQ(*bits, *reference) << mode.text();
+        }
+}
+
+INSTANTIATE_TEST_SUITE_P(Cores, Simplemlp, testing::Values(1, 2, 3, 8));
 
 }  // namespace
 }  // namespace tessera::test
