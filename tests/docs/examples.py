@@ -21,7 +21,8 @@ os.environ["TESSERA_TARGETS"] = f"{root}/targets"  # the program is linked away 
 
 
 def run(command, **more):
-    done = subprocess.run(command, capture_output=True, text=True, **more)
+    environment = dict(os.environ, TESSERA_TARGETS=f"{root}/targets")
+    done = subprocess.run(command, capture_output=True, text=True, env=environment, **more)
     if done.returncode != 0:
         sys.exit(f"{command}\n{done.stdout}{done.stderr}")
     return done.stdout
