@@ -76,8 +76,8 @@ inline std::vector<std::byte> mixed_network(int64_t batch) {
 // Views of views, in front of parameters and behind them.
 inline std::vector<std::byte> network_of_views() {
   return GraphText()
-      .input("x", {6, 20, 10})
-      .parameter("w", {200, 30})
+      .input("x", {6, 4, 5})
+      .parameter("w", {20, 9})
       .node("Flatten", {"x"}, "f")
       .node("Identity", {"f"}, "i")
       .node("MatMul", {"i", "w"}, "m")
