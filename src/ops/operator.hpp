@@ -94,6 +94,7 @@ struct Operator {
   int since = 1, until = 0;   // operator-set versions in which this form stands; until 0: to this day
   std::string_view summary;   // for `tessera ops`
   std::string_view verified;  // against what it is tested: "onnx, torch", "torch", "reference"
+  std::string_view whole;     // what must lie in L1 as a whole ("the axis"); empty: every dimension tiles
 
   Result<std::vector<TensorType>> (*infer)(const NodeContext&) = nullptr;  // one type an output, present or not
   Result<std::vector<Array>> (*reference)(const NodeContext&, std::span<const Array> inputs) = nullptr;
