@@ -1,0 +1,38 @@
+// Runs a program on the machine against a memory model: how long it takes, what it moves, and what comes out.
+//
+//   auto result = run_program(program, memory_model, {});         timing alone: no bytes are needed
+//   run_program(program, memory_model, {.image = &bytes});        with numerics; KV and logits end up in the image
+#pragma once
+
+#include <functional>
+#include <map>
+#include <vector>
+
+#include "accel/decoder.hpp"
+#include "accel/memory_model.hpp"
+
+namespace tessera::accel {
+
+struct RunOptions {
+  std::vector<uint8_t>* image = nullptr;  // the memory; null: timing alone
+  // Called with a probe's tensor, rows of `model.hidden` floats, where there are numerics.
+  std::function<void(const Probe&, const std::vector<float>&)> probed;
+};
+
+struct RunResult {
+  int64_t cycles = 0;        // of the machine, waits included
+  int64_t busy_cycles = 0;   // of its instructions
+  int64_t stall_cycles = 0;  // waiting for the DMA
+  int64_t instructions = 0;
+  memory::Picoseconds total;  // until the memory has drained
+  MemoryStatistics memory;
+  struct Part {
+    int64_t cycles = 0, stall_cycles = 0;
+  };
+  std::vector<Part> sections;              // as Program::sections
+  std::map<std::string, int64_t> classes;  // busy cycles by class of instruction
+};
+
+Result<RunResult> run_program(const Program& program, MemoryModel& memory, const RunOptions& options);
+
+}  // namespace tessera::accel
