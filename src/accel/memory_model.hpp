@@ -1,6 +1,6 @@
 // The memory as the machine sees it: transfers are lists of 64-byte lines, asked for at a time and finished at a time.
 // A model decides what that costs (HBM, DDR, a host link with a residency manager in front of it); the bytes themselves
-// are not its business.
+// are not its business. memory_models.hpp makes one.
 //
 //   auto id = model.submit(now, lines);      // returns at once: DMA runs beside the machine
 //   auto done = model.finish(id);            // simulates until the transfer's last line has arrived (or is written)
@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "accel/region.hpp"
@@ -30,33 +31,47 @@ struct TransferId {
 };
 
 // One interface for all models; what a model does not do stays zero. Conservation: read = resident + after_swap +
-// streamed, in bytes of lines asked for; swapped bytes are link traffic and counted beside it.
+// streamed, in bytes of lines asked for; link traffic is counted beside it.
 struct MemoryStatistics {
   struct ByKind {
     std::array<uint64_t, 3> bytes{};  // by Kind
     uint64_t& operator[](Kind k) { return bytes[static_cast<size_t>(k)]; }
     uint64_t operator[](Kind k) const { return bytes[static_cast<size_t>(k)]; }
   };
+  struct OfRegion {
+    std::string name;
+    uint64_t swaps = 0, swapped_bytes = 0;
+  };
   uint64_t bytes_read = 0, bytes_written = 0;
   ByKind read_by_kind, written_by_kind;
-  uint64_t resident_bytes = 0;    // read from what was there already
-  uint64_t after_swap_bytes = 0;  // read from what had to be brought first
-  uint64_t streamed_bytes = 0;    // read over the link, beside the DDR
-  uint64_t swapped_bytes = 0;     // over the link, both directions
-  uint64_t swaps = 0;
-  memory::Picoseconds link_busy;
-  std::vector<std::string> notes;  // warnings: a layer larger than the capacity, ...
+  uint64_t resident_bytes = 0;                          // read from what was there already
+  uint64_t after_swap_bytes = 0;                        // read from what had to be brought first
+  uint64_t streamed_bytes = 0;                          // read over the link, beside the DDR or through its ring
+  uint64_t swaps = 0;                                   // regions or layers brought
+  uint64_t swapped_bytes = 0;                           // over the link for them, both directions
+  uint64_t written_back_bytes = 0;                      // the part of them that went to the host: dirty when evicted
+  uint64_t host_bytes = 0;                              // what host_transfer moved
+  uint64_t link_bytes = 0;                              // all that crossed the link
+  memory::Picoseconds link_busy;                        // bytes on the wire; latency is not in it
+  std::string regime;                                   // "hbm", "resident", ...: for auto, what it chose
+  std::vector<std::string> notes;                       // warnings: a layer larger than the capacity, ...
+  std::vector<OfRegion> swapped;                        // in the order of the regions, those that moved
+  std::vector<std::pair<std::string, uint64_t>> inner;  // what the DRAM counted: "row_hits", ...
 };
 
 class MemoryModel {
  public:
   virtual ~MemoryModel() = default;
 
-  // `now` is never before that of an earlier call. The lines are asked for in their order.
+  // `now` is never before that of an earlier call; where finish() has simulated past it, the lines are asked for then.
+  // The lines are asked for in their order. A store that reads its lines before it writes them is one transfer: reads
+  // of lines that the same transfer writes need nothing from the host.
   virtual TransferId submit(memory::Picoseconds now, std::span<const LineRequest> lines) = 0;
+  // Bytes that the host sends or fetches beside the program's memory: embedding rows, logits. The same link.
+  virtual TransferId host_transfer(memory::Picoseconds now, Bytes bytes) = 0;
   // When the transfer's last line is there. Simulates as far as that; a transfer may be asked for once or often.
   virtual memory::Picoseconds finish(TransferId id) = 0;
-  // The end of the program: what is dirty goes back. When everything is done.
+  // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.
   virtual memory::Picoseconds drain(memory::Picoseconds now) = 0;
   virtual MemoryStatistics statistics() const = 0;
 };

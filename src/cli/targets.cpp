@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "cli/command.hpp"
+#include "target/board.hpp"
 #include "target/target.hpp"
 
 namespace tessera::cli {
@@ -25,28 +26,51 @@ nlohmann::ordered_json to_json(const target::Target& chip) {
           {"assumed", chip.assumed}};
 }
 
+std::string link_of(const target::Board& board) {
+  return board.link ? fmt::format("{} at {} B/s", board.link->name, board.link->bytes_per_second) : "no host link";
+}
+
+nlohmann::ordered_json to_json(const target::Board& board) {
+  nlohmann::ordered_json link;
+  if (board.link) link = {{"name", board.link->name}, {"bytes_per_second", board.link->bytes_per_second}};
+  return {{"name", board.name},
+          {"description", board.description},
+          {"part", board.part},
+          {"clock_mhz", board.clock_mhz},
+          {"memory", {{"preset", board.memory.preset}, {"capacity", board.memory.capacity.count}}},
+          {"host_link", link},
+          {"sram", board.sram().count},
+          {"assumed", board.assumed}};
+}
+
+// Chips first, then the accelerator boards.
+Result<int> list(bool json) {
+  const auto directory = target::default_target_directory();
+  auto chips = nlohmann::ordered_json::array(), boards = nlohmann::ordered_json::array();
+  for (auto& name : target::list_targets(directory)) {
+    TRY(auto chip, target::load_target(name, directory));
+    chips.push_back(to_json(chip));
+    if (!json)
+      std::cout << fmt::format("{:12} {} cores; {}; {}\n", chip.name, chip.workers, memories(chip), chip.description);
+  }
+  for (auto& name : target::list_boards(directory)) {
+    TRY(auto board, target::load_board(name, directory));
+    boards.push_back(to_json(board));
+    if (!json)
+      std::cout << fmt::format("{:12} board; {} {}, {}; {}\n", board.name, board.memory.preset,
+                               format_bytes(board.memory.capacity), link_of(board), board.description);
+  }
+  if (json) std::cout << nlohmann::ordered_json{{"targets", chips}, {"boards", boards}}.dump(2) << "\n";
+  return 0;
+}
+
 }  // namespace
 
 void add_targets(CLI::App& app, Chosen& chosen) {
-  auto* command = app.add_subcommand("targets", "List the chips, with cores and memories");
+  auto* command = app.add_subcommand("targets", "List the chips (--target) and the accelerator boards (accel --board)");
   auto json = std::make_shared<bool>(false);
   command->add_flag("--json", *json, "one JSON object on standard output");
-  command->callback([&chosen, json] {
-    chosen = [json]() -> Result<int> {
-      const auto directory = target::default_target_directory();
-      auto list = nlohmann::ordered_json::array();
-      for (auto& name : target::list_targets(directory)) {
-        TRY(auto chip, target::load_target(name, directory));
-        if (*json)
-          list.push_back(to_json(chip));
-        else
-          std::cout << fmt::format("{:12} {} cores; {}; {}\n", chip.name, chip.workers, memories(chip),
-                                   chip.description);
-      }
-      if (*json) std::cout << nlohmann::ordered_json{{"targets", list}}.dump(2) << "\n";
-      return 0;
-    };
-  });
+  command->callback([&chosen, json] { chosen = [json] { return list(*json); }; });
 }
 
 }  // namespace tessera::cli

@@ -1,72 +1,12 @@
 // targets/NAME.yaml -> Target. Every key is required (after `extends`), so no number hides in the code.
-#include <yaml-cpp/yaml.h>
-
 #include <algorithm>
 #include <filesystem>
-#include <limits>
 
+#include "target/reader.hpp"
 #include "target/target.hpp"
 
 namespace tessera::target {
 namespace {
-
-namespace fs = std::filesystem;
-
-// Reads keys of one file and remembers the first thing that is wrong with it: "FILE: KEY: REASON".
-class Reader {
- public:
-  explicit Reader(std::string file) : file_(std::move(file)) {}
-
-  void fail(const std::string& key, const std::string& reason) {
-    if (problem_.empty()) problem_ = fmt::format("{}: {}: {}", file_, key, reason);
-  }
-  const std::string& problem() const { return problem_; }
-
-  YAML::Node child(const YAML::Node& node, const std::string& path, const char* key) {
-    const std::string at = path.empty() ? key : path + "." + key;
-    if (!node.IsMap()) return fail(path.empty() ? "file" : path, "expected a map of keys"), YAML::Node();
-    YAML::Node found = node[key];
-    if (!found) fail(at, "missing");
-    return found;
-  }
-
-  void read(const YAML::Node& node, const std::string& path, const char* key, std::string& out) {
-    if (auto c = child(node, path, key); c && c.IsScalar()) out = c.Scalar();
-  }
-  void read(const YAML::Node& node, const std::string& path, const char* key, Bytes& out) {
-    auto c = child(node, path, key);
-    if (!c) return;
-    auto bytes = c.IsScalar() ? parse_bytes(c.Scalar()) : Result<Bytes>(input_error("not a size"));
-    bytes ? out = *bytes : (fail(path + "." + key, bytes.error().message()), Bytes());
-  }
-  void read(const YAML::Node& node, const std::string& path, const char* key, Cycles& out) {
-    number(node, path, key, out.count);
-  }
-  template <class T>
-  requires std::is_arithmetic_v<T>
-  void read(const YAML::Node& node, const std::string& path, const char* key, T& out) { number(node, path, key, out); }
-
- private:
-  template <class T>
-  void number(const YAML::Node& node, const std::string& path, const char* key, T& out) {
-    auto c = child(node, path, key);
-    if (!c) return;
-    try {
-      out = c.as<T>();
-      if constexpr (!std::is_same_v<T, bool>) {
-        if (out < T{}) fail(path + "." + key, "must not be negative");
-      }
-    } catch (const YAML::Exception&) {
-      fail(path + "." + key,
-           fmt::format("'{}' is not a number in range", c.IsScalar() ? c.Scalar() : "(not a scalar)"));
-    }
-  }
-
-  std::string file_;
-  std::string problem_;
-};
-
-#define FIELD(object, name) r.read(node, path, #name, object.name)
 
 void read_cores(Reader& r, const YAML::Node& node, Target& t) {
   const std::string path = "cores";
@@ -189,38 +129,6 @@ void check(Reader& r, const Target& t) {
     if (!t.memory(e.near) || !t.memory(e.far)) r.fail("dma", fmt::format("{} joins an unknown memory", e.name));
 }
 
-// `over` on top of `base`: maps key by key, everything else whole.
-YAML::Node merged(const YAML::Node& base, const YAML::Node& over) {
-  if (!base.IsMap() || !over.IsMap()) return YAML::Clone(over);
-  YAML::Node out = YAML::Clone(base);
-  for (const auto& item : over) {
-    const auto key = item.first.as<std::string>();
-    out[key] = out[key] ? merged(out[key], item.second) : YAML::Clone(item.second);
-  }
-  return out;
-}
-
-Result<YAML::Node> load_file(const fs::path& path, int depth) {
-  YAML::Node node;
-  try {
-    node = YAML::LoadFile(path.string());
-  } catch (const YAML::BadFile&) {
-    return input_error("{}: cannot be read", path.string());
-  } catch (const YAML::Exception& e) {
-    return input_error("{}: line {}: {}", path.string(), e.mark.line + 1, e.msg);
-  }
-  if (!node.IsMap()) return input_error("{}: file: expected a map of keys", path.string());
-  if (!node["extends"]) return node;
-  if (depth == 0 || !node["extends"].IsScalar())
-    return input_error("{}: extends: too deep or not a name", path.string());
-  // A chip of the user's own may start from one of ours: beside the file first, then where ours are.
-  const auto name = node["extends"].Scalar() + ".yaml";
-  auto start = path.parent_path() / name;
-  if (!fs::exists(start)) start = fs::path(default_target_directory()) / name;
-  TRY(auto base, load_file(start, depth - 1));
-  return merged(base, node);
-}
-
 Result<Target> read_target(const YAML::Node& root, const std::string& file) {
   Reader r(file);
   Target t;
@@ -247,19 +155,16 @@ Result<Target> read_target(const YAML::Node& root, const std::string& file) {
 }  // namespace
 
 Result<Target> load_target(std::string_view name_or_path, const std::string& directory) {
-  const std::string name(name_or_path);
-  const bool is_path = name.ends_with(".yaml") || name.find('/') != std::string::npos;
-  const fs::path path = is_path ? fs::path(name) : fs::path(directory) / (name + ".yaml");
+  const auto path = path_of(name_or_path, directory);
+  const auto known = [&] { return fmt::format("known targets: {}", fmt::join(list_targets(directory), ", ")); };
   std::error_code ec;
-  if (!fs::exists(path, ec))
-    return input_error("there is no target '{}' ({})", name, path.string())
-        .hint(fmt::format("known targets: {}", fmt::join(list_targets(directory), ", ")));
-  TRY(auto root, load_file(path, 4));
-  try {
-    return read_target(root, path.string());
-  } catch (const YAML::Exception& e) {  // a list where a map belongs, and the like
-    return input_error("{}: line {}: {}", path.string(), e.mark.line + 1, e.msg);
-  }
+  if (!std::filesystem::exists(path, ec))
+    return input_error("there is no target '{}' ({})", name_or_path, path.string()).hint(known());
+  TRY(auto root, load_yaml(path));
+  if (is_board(root))
+    return input_error("'{}' is an accelerator board, not a chip", name_or_path)
+        .hint(fmt::format("{}; a board is for tessera accel ... --board {}", known(), name_or_path));
+  return reading(path, root, [&](const YAML::Node& node) { return read_target(node, path.string()); });
 }
 
 }  // namespace tessera::target

@@ -4,6 +4,9 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "target/board.hpp"
+#include "target/reader.hpp"
+
 namespace tessera::target {
 
 namespace fs = std::filesystem;
@@ -19,13 +22,28 @@ const DmaEngine* Target::engine(std::string_view a, std::string_view b) const {
   return nullptr;
 }
 
-std::vector<std::string> list_targets(const std::string& directory) {
+namespace {
+
+// A file that cannot be read is taken for a chip: whoever loads it is told why.
+std::vector<std::string> names_in(const std::string& directory, bool boards) {
   std::vector<std::string> names;
   std::error_code ec;
-  for (const auto& entry : fs::directory_iterator(directory, ec))
-    if (entry.path().extension() == ".yaml") names.push_back(entry.path().stem().string());
+  for (const auto& entry : fs::directory_iterator(directory, ec)) {
+    if (entry.path().extension() != ".yaml") continue;
+    const auto root = load_yaml(entry.path());
+    if ((root && is_board(*root)) == boards) names.push_back(entry.path().stem().string());
+  }
   std::ranges::sort(names);
   return names;
+}
+
+}  // namespace
+
+std::vector<std::string> list_targets(const std::string& directory) {
+  return names_in(directory, false);
+}
+std::vector<std::string> list_boards(const std::string& directory) {
+  return names_in(directory, true);
 }
 
 std::string default_target_directory() {

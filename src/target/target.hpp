@@ -124,7 +124,7 @@ struct Target {
 
 // `name_or_path`: a name ("siracusa") that stands in `directory` as NAME.yaml, or the path of a file.
 Result<Target> load_target(std::string_view name_or_path, const std::string& directory);
-// The names in a directory, sorted.
+// The names of the chips in a directory, sorted; boards are in board.hpp.
 std::vector<std::string> list_targets(const std::string& directory);
 // The `targets` directory of this installation: $TESSERA_TARGETS, beside the program, or the source tree's.
 std::string default_target_directory();

@@ -1,0 +1,63 @@
+// The memory models by name, and what they are made from.
+//
+//   TRY(auto model, make_memory_model({.kind = MemoryModelKind::Auto, .board = board, .regions = regions}));
+//   model->statistics().regime -> "resident"
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "accel/memory_model.hpp"
+#include "base/error.hpp"
+#include "memory/link.hpp"
+#include "target/board.hpp"
+
+namespace tessera::accel {
+
+enum class MemoryModelKind { Hbm, LayerSwap, HostStream, Auto, Resident, KvSwap, WeightStream };
+
+// "kv-swap" -> KvSwap; anything else is an error that lists the names.
+Result<MemoryModelKind> parse_memory_model(std::string_view name);
+std::string_view name_of(MemoryModelKind kind);
+
+enum class Start {
+  Warm,  // the steady state: weights that the model keeps are there; KV and activations come when they are used
+  Cold,  // nothing is there
+};
+enum class Accounting {
+  Own,    // KV made on chip is not charged a load
+  Plena,  // the first touch of a region is, whoever made it
+};
+
+struct MemoryOptions {
+  std::optional<MemoryModelKind> kind;        // none: auto where a board is given, else hbm
+  std::optional<target::Board> board;         // none: for models other than hbm, the memory and link of custom_a7
+  std::vector<Region> regions;                // the manifest's
+  std::optional<uint64_t> manifest_capacity;  // the manifest's ddr_capacity_bytes
+  std::optional<uint64_t> ddr_capacity;       // --ddr-capacity
+  std::optional<int64_t> host_bandwidth;      // --host-bandwidth
+  bool prefetch = true;
+  Start start = Start::Warm;
+  Accounting accounting = Accounting::Own;
+};
+
+// What the options come to: the choice of `auto` made, every number with where it is from.
+struct MemorySetup {
+  MemoryModelKind kind = MemoryModelKind::Hbm;  // never Auto
+  bool chosen_by_auto = false;
+  std::string preset;  // of the DRAM
+  uint64_t capacity = 0;
+  std::string capacity_source;  // "--ddr-capacity", "manifest", "board nexys_video"
+  memory::LinkTiming link;
+  std::string link_source;
+};
+Result<MemorySetup> set_up_memory(const MemoryOptions& options);
+Result<std::unique_ptr<MemoryModel>> make_memory_model(const MemoryOptions& options);
+
+// The rule of auto, inclusive: all of it fits -> Resident; the weights fit -> KvSwap; else WeightStream.
+MemoryModelKind choose_regime(uint64_t weight_bytes, uint64_t other_bytes, uint64_t capacity);
+
+}  // namespace tessera::accel
