@@ -14,7 +14,11 @@ void list(bool json) {
   auto entries = nlohmann::ordered_json::array();
   for (auto& entry : train::zoo()) {
     if (json)
-      entries.push_back({{"name", entry.name}, {"description", entry.description}, {"loss", entry.loss}});
+      entries.push_back({{"name", entry.name},
+                         {"description", entry.description},
+                         {"loss", entry.loss},
+                         {"trainable", entry.trainable},
+                         {"batch", entry.batch}});
     else
       std::cout << fmt::format("{:20} {} ({})\n", entry.name, entry.description, entry.loss);
   }

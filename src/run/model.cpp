@@ -5,6 +5,7 @@
 
 #include "onnx/bind.hpp"
 #include "onnx/import.hpp"
+#include "train/build.hpp"
 #include "train/zoo.hpp"
 
 namespace tessera::run {
@@ -20,8 +21,9 @@ Result<Model> from_zoo(const train::ZooEntry& entry, const ModelSource& source) 
                        source.model)
         .hint("choose with --optimizer");
   Model model;
-  TRY(model.graph, train::zoo_model(source.model, source.dims.batch.value_or(1)));
+  TRY(model.graph, train::zoo_model(source.model, source.dims.batch));
   TRY(model.usual_loss, train::parse_loss(entry.loss));
+  model.usual_trainable = entry.trainable;
   return model;
 }
 
@@ -67,6 +69,12 @@ Result<Model> load_model(const ModelSource& source) {
   TRY(auto model, entry ? from_zoo(*entry, source) : from_file(source));
   if (source.weights) CHECK_OK(replace_weights(model, *source.weights));
   return model;
+}
+
+train::Options with_usual(train::Options options, const Model& model) {
+  if (!options.loss && train::kind_of(model.graph) == train::GraphKind::Inference) options.loss = model.usual_loss;
+  if (!options.trainable) options.trainable = model.usual_trainable;
+  return options;
 }
 
 }  // namespace tessera::run

@@ -16,10 +16,14 @@ namespace tessera::run {
 struct Model {
   Graph graph;
   std::optional<Graph> optimizer_graph;
-  std::optional<train::Loss> usual_loss;  // of a model of the zoo
+  std::optional<train::Loss> usual_loss;       // of a model of the zoo
+  std::optional<std::string> usual_trainable;  // of a model of the zoo
   std::vector<std::string> notes;
 };
 
 Result<Model> load_model(const ModelSource& source);
+
+// What the user left open is as usual for the model.
+train::Options with_usual(train::Options options, const Model& model);
 
 }  // namespace tessera::run

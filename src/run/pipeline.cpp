@@ -26,8 +26,7 @@ class Stopwatch {
 
 Result<train::Program> make_program(Model model, const CompileOptions& options) {
   const auto kind = train::kind_of(model.graph);
-  auto train_options = options.train;
-  if (kind == train::GraphKind::Inference && !train_options.loss) train_options.loss = model.usual_loss;
+  const auto train_options = with_usual(options.train, model);
   const bool trains = options.mode == Mode::Train ||
                       (options.mode == Mode::Auto && (kind != train::GraphKind::Inference || train_options.loss));
   if (trains) return train::training_program(std::move(model.graph), std::move(model.optimizer_graph), train_options);

@@ -16,11 +16,14 @@ Result<std::vector<std::string>> export_zoo(const ModelSource& source, const tra
   if (!train::find_in_zoo(source.model))
     return input_error("'{}' is not a model of the zoo", source.model).hint("`tessera zoo list` shows them");
   TRY(auto model, load_model(source));
-  auto training = options;
-  if (!training.loss) training.loss = model.usual_loss;
-  const Graph inference = model.graph;
-  TRY(auto program, train::training_program(std::move(model.graph), {}, training));
+  const auto training = with_usual(options, model);
   std::vector<std::string> files;
+  if (!what.training) {
+    CHECK_OK(onnx::export_onnx(model.graph, Phase::Training, what.file));
+    files = {what.file};
+    if (!what.data) return files;
+  }
+  TRY(auto program, train::training_program(std::move(model.graph), {}, training));
   if (what.training) {
     std::filesystem::path beside(what.file);
     beside.replace_extension(".optimizer.onnx");
@@ -28,9 +31,6 @@ Result<std::vector<std::string>> export_zoo(const ModelSource& source, const tra
         onnx::export_onnx(program.graph, Phase::Training, what.file, {.weights = onnx::Weights::InputsWithValues}));
     CHECK_OK(onnx::export_onnx(program.graph, Phase::Optimizer, beside, {.weights = onnx::Weights::Inputs}));
     files = {what.file, beside.string()};
-  } else {
-    CHECK_OK(onnx::export_onnx(inference, Phase::Training, what.file));
-    files = {what.file};
   }
   if (!what.data) return files;
   auto samples = synthetic(program, what.seed);

@@ -322,7 +322,7 @@ Result<Program> adopt(Graph graph, std::optional<Graph> optimizer_graph, const O
   CHECK_OK(split_updates(program));
   CHECK_OK(adopt_parameters(program, options));
   CHECK_OK(find_loss(program));
-  CHECK_OK(restrict_to(program, options.trainable));
+  CHECK_OK(restrict_to(program, options.trainable.value_or("all")));
   CHECK_OK(ops::infer_types(program.graph));
   auto& loss = program.graph.at(program.loss);
   if (loss.type.dtype != DType::F32 || loss.type.elements() != 1)

@@ -61,7 +61,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
         .hint("for example --loss cross_entropy, or --loss mse");
   if (graph.outputs.empty()) return input_error("'{}' has no output to take a loss of", graph.name);
   TRY(auto program, inference_program(std::move(graph)));
-  TRY(auto trainable, choose_trainable(program.graph, options.trainable));
+  TRY(auto trainable, choose_trainable(program.graph, options.trainable.value_or("all")));
   CHECK_OK(add_loss(program, *options.loss));
   program.reset = add_reset_flag(program.graph);
   CHECK_OK(

@@ -35,7 +35,8 @@ struct Classes {
 Classes classes_of(const Program& program);
 
 // Seeded samples that the network can learn: a pattern for each class, with noise; or, where the truth is a number,
-// what a linear teacher says. Enough for `micro_batches`, the same on every machine.
+// what a linear teacher says, or the sample itself where it has the shape of one. Enough for `micro_batches`, the same
+// on every machine.
 Dataset synthetic_samples(const Program& program, int64_t micro_batches, uint64_t seed);
 
 }  // namespace tessera::train

@@ -81,6 +81,8 @@ Dataset synthetic_samples(const Program& program, int64_t micro_batches, uint64_
   auto& label = program.graph.at(program.label).type;
   if (kinds > 0)
     set.label = class_labels(label, classes, micro_batches);
+  else if (!set.data.empty() && label == program.graph.at(program.data[0]).type)
+    set.label = set.data[0];  // what comes out is like what goes in: an autoencoder
   else if (!set.data.empty() && set.data[0].type().dtype == DType::F32)
     set.label = teacher(set.data[0], label, micro_batches, random);
   else

@@ -2,20 +2,72 @@
 
 #include <array>
 #include <charconv>
-#include <cmath>
 #include <vector>
 
-#include "ops/builder.hpp"
-#include "train/random.hpp"
+#include "train/lora.hpp"
+#include "train/zoo_networks.hpp"
 
 namespace tessera::train {
 namespace {
 
 constexpr std::string_view kFamily = "mlp:";
-constexpr std::array kZoo = {
-    ZooEntry{"simplemlp", "perceptron 784-128-10 with ReLU, 101 770 parameters", "cross_entropy"},
-    ZooEntry{"mlp:<w0>-<w1>-...", "perceptron of these widths, ReLU between the layers", "cross_entropy"},
+constexpr std::string_view kAdapters = "*.lora_A,*.lora_B";
+
+// A network of a fixed shape, and how it is built.
+struct Network {
+  ZooEntry entry;
+  TensorId (*build)(Layers&, int64_t batch);
+  bool lora = false;
 };
+
+TensorId simplemlp(Layers& l, int64_t batch) {
+  return perceptron(l, batch, {784, 128, 10});
+}
+TensorId full_cct(Layers& l, int64_t batch) {
+  return cct(l, batch, 32, 128);
+}
+TensorId tiny_cct(Layers& l, int64_t batch) {
+  return cct(l, batch, 8, 32);
+}
+TensorId attention(Layers& l, int64_t batch) {
+  return attention_block(l, batch, 64, 128);
+}
+TensorId transformer(Layers& l, int64_t batch) {
+  return encoder_block(l, batch, 64, 128);
+}
+
+constexpr std::array kNetworks = {
+    Network{{"simplemlp", "perceptron 784-128-10 with ReLU, 101 770 parameters", "cross_entropy"}, simplemlp},
+    Network{{"autoencoder", "anomaly detection of MLPerf Tiny: 10 dense layers, 269 992 parameters", "mse", "all", 16},
+            autoencoder},
+    Network{{"dscnn", "keyword spotting of MLPerf Tiny: separable convolutions, 24 908 parameters", "cross_entropy"},
+            dscnn},
+    Network{{"resnet8", "image classification of MLPerf Tiny: residual network, 78 666 parameters", "cross_entropy"},
+            resnet8},
+    Network{{"mobilenetv1", "visual wake words of MLPerf Tiny: MobileNetV1 0.25 at 96x96, 221 794 parameters",
+             "cross_entropy"},
+            mobilenetv1},
+    Network{{"cct", "compact convolutional transformer CCT-2/3x2 at 32x32, 283 723 parameters", "cross_entropy"},
+            full_cct},
+    Network{{"cct_lora", "cct with adapters of rank 4 on its 12 linear layers; the adapters alone train",
+             "cross_entropy", kAdapters},
+            full_cct,
+            true},
+    Network{{"cct:tiny", "cct of width 32 at 8x8, for quick tests", "cross_entropy"}, tiny_cct},
+    Network{{"cct_lora:tiny", "cct:tiny with the adapters of cct_lora", "cross_entropy", kAdapters}, tiny_cct, true},
+    Network{{"attention", "self-attention of 2 heads on 64 tokens of width 128", "mse"}, attention},
+    Network{{"transformer", "encoder block of cct on 64 tokens of width 128", "mse"}, transformer},
+};
+
+constexpr ZooEntry kPerceptrons{"mlp:<w0>-<w1>-...", "perceptron of these widths, ReLU between the layers",
+                                "cross_entropy"};
+
+constexpr auto kZoo = [] {
+  std::array<ZooEntry, kNetworks.size() + 1> entries{};
+  for (size_t i = 0; i < kNetworks.size(); ++i) entries[i] = kNetworks[i].entry;
+  entries.back() = kPerceptrons;
+  return entries;
+}();
 
 Result<std::vector<int64_t>> parse_widths(std::string_view name) {
   constexpr int64_t kWidest = 1 << 20;
@@ -42,37 +94,10 @@ Result<std::vector<int64_t>> parse_widths(std::string_view name) {
   return widths;
 }
 
-// PyTorch's initialisation of a linear layer: weights and biases uniform in +-1/sqrt(fan_in).
-TensorData uniform(Random& random, Shape shape, int64_t fan_in) {
-  const float bound = 1.0f / std::sqrt(static_cast<float>(fan_in));
-  std::vector<float> values(static_cast<size_t>(count(shape)));
-  for (auto& v : values) v = random.uniform() * bound;
-  return TensorData::f32(std::move(shape), values);
-}
-
-TensorId parameter(Graph& graph, std::string name, TensorData value) {
-  auto type = value.type();
-  return graph.add_tensor({std::move(name), std::move(type), Role::Parameter, std::move(value)});
-}
-
-Result<Graph> perceptron(std::string name, const std::vector<int64_t>& widths, int64_t batch, uint64_t seed) {
-  Graph graph;
-  graph.name = std::move(name);
-  Random random(seed);
-  ops::Builder build(graph);
-  TensorId x = graph.add_tensor({"input", {DType::F32, {batch, widths[0]}}, Role::Input, {}});
-  graph.inputs = {x};
-  for (size_t layer = 1; layer < widths.size(); ++layer) {
-    const int64_t in = widths[layer - 1], out = widths[layer];
-    const auto fc = fmt::format("fc{}", layer);
-    TensorId weight = parameter(graph, fc + ".weight", uniform(random, {out, in}, in));
-    TensorId bias = parameter(graph, fc + ".bias", uniform(random, {out}, in));
-    x = build.node({"", "Gemm"}, {x, weight, bias}, {{"transB", int64_t{1}}}, fc);
-    if (layer + 1 < widths.size()) x = build.node({"", "Relu"}, {x}, {}, fmt::format("relu{}", layer));
-  }
-  CHECK_OK(build.status());
-  graph.outputs = {x};
-  return graph;
+const Network* find_network(std::string_view name) {
+  for (auto& network : kNetworks)
+    if (network.entry.name == name) return &network;
+  return nullptr;
 }
 
 }  // namespace
@@ -82,20 +107,33 @@ std::span<const ZooEntry> zoo() {
 }
 
 const ZooEntry* find_in_zoo(std::string_view name) {
-  if (name.starts_with(kFamily)) return &kZoo[1];
-  for (auto& entry : kZoo)
-    if (entry.name == name) return &entry;
-  return nullptr;
+  if (name.starts_with(kFamily)) return &kPerceptrons;
+  auto* network = find_network(name);
+  return network ? &network->entry : nullptr;
 }
 
-Result<Graph> zoo_model(std::string_view name, int64_t batch, uint64_t seed) {
-  if (batch < 1)
-    return input_error("zoo model '{}': a batch of {} samples", name, batch).hint("give --batch 1 or more");
-  std::string wanted(name == "simplemlp" ? "mlp:784-128-10" : name);
-  if (!wanted.starts_with(kFamily))
-    return input_error("'{}' is not a model of the zoo", name).hint("`tessera zoo list` shows them");
-  TRY(auto widths, parse_widths(wanted));
-  return perceptron(std::string(name), widths, batch, seed);
+Result<Graph> zoo_model(std::string_view name, std::optional<int64_t> batch, uint64_t seed) {
+  auto* entry = find_in_zoo(name);
+  if (!entry) return input_error("'{}' is not a model of the zoo", name).hint("`tessera zoo list` shows them");
+  const int64_t samples = batch.value_or(entry->batch);
+  if (samples < 1)
+    return input_error("zoo model '{}': a batch of {} samples", name, samples).hint("give --batch 1 or more");
+  Graph graph;
+  graph.name = name;
+  Layers layers(graph, seed);
+  auto* network = find_network(name);
+  TensorId out;
+  if (network) {
+    out = network->build(layers, samples);
+  } else {
+    TRY(auto widths, parse_widths(name));
+    out = perceptron(layers, samples, widths);
+  }
+  CHECK_OK(layers.status());
+  graph.outputs = {out};
+  if (network && network->lora)
+    CHECK_OK(add_lora(graph, {.rank = 4, .alpha = 16, .layers = "q,k,v,proj,linear1,linear2"}));
+  return graph;
 }
 
 }  // namespace tessera::train

@@ -1,0 +1,154 @@
+#include "train/lora.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "train/random.hpp"
+#include "train/trainable.hpp"
+
+namespace tessera::train {
+namespace {
+
+// "blocks.0.q.weight" -> "blocks.0.q"
+std::string layer_of(const std::string& weight) {
+  constexpr std::string_view suffix = ".weight";
+  return weight.ends_with(suffix) ? weight.substr(0, weight.size() - suffix.size()) : weight;
+}
+
+bool is_linear(const Graph& graph, const Node& node) {
+  if (!node.op.domain.empty() || (node.op.type != "Gemm" && node.op.type != "MatMul")) return false;
+  if (node.inputs.size() < 2 || !node.inputs[0] || !node.inputs[1]) return false;
+  auto& weight = graph.at(node.inputs[1]);
+  return weight.role == Role::Parameter && weight.type.shape.size() == 2 && !weight.name.contains(".lora_");
+}
+
+class Lora {
+ public:
+  Lora(Graph& graph, const LoraOptions& options) : graph_(graph), options_(options), random_(options.seed) {}
+
+  Result<std::vector<TensorId>> run() {
+    const size_t before = graph_.nodes().size();
+    CHECK_OK(choose());
+    std::vector<NodeId> order;
+    for (size_t n = 0; n < before; ++n) {
+      order.push_back(NodeId{static_cast<int32_t>(n)});
+      if (chosen_.contains(order.back())) {
+        const size_t from = graph_.nodes().size();
+        adapt(order.back());
+        for (size_t added = from; added < graph_.nodes().size(); ++added)
+          order.push_back(NodeId{static_cast<int32_t>(added)});
+      }
+    }
+    graph_.keep_nodes(order);
+    return std::move(made_);
+  }
+
+ private:
+  Result<void> choose() {
+    std::vector<std::string> layers;
+    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) {
+      auto& node = graph_.at(NodeId{n});
+      if (!is_linear(graph_, node)) continue;
+      layers.push_back(layer_of(graph_.at(node.inputs[1]).name));
+      if (wanted(node, layers.back())) chosen_.insert(NodeId{n});
+    }
+    if (layers.empty())
+      return input_error("the network has no Gemm or MatMul with a matrix of weights: there is nothing to adapt")
+          .hint("train its parameters themselves, for example with --trainable last:2");
+    if (chosen_.empty())
+      return input_error("no linear layer is called '{}'", options_.layers)
+          .hint(fmt::format("the linear layers are {}", fmt::join(layers, ", ")));
+    return {};
+  }
+
+  bool wanted(const Node& node, const std::string& layer) const {
+    const auto last = layer.substr(layer.rfind('.') + 1);
+    std::string_view rest = options_.layers;
+    while (!rest.empty()) {
+      auto pattern = rest.substr(0, rest.find(','));
+      rest.remove_prefix(std::min(rest.size(), pattern.size() + 1));
+      for (std::string_view name : {std::string_view(layer), std::string_view(last), std::string_view(node.name),
+                                    std::string_view(graph_.at(node.inputs[1]).name)})
+        if (matches(pattern, name)) return true;
+    }
+    return false;
+  }
+
+  // The two factors lie as the matrix does, [out, in] or [in, out]. Layers that share a matrix share its adapter.
+  std::pair<TensorId, TensorId> adapter(TensorId weight, bool transposed) {
+    if (auto at = adapters_.find(weight); at != adapters_.end()) return at->second;
+    auto shape = graph_.at(weight).type.shape;
+    const int64_t in = shape[transposed ? 1 : 0], out = shape[transposed ? 0 : 1], rank = options_.rank;
+    const float bound = 1.0f / std::sqrt(static_cast<float>(in));
+    std::vector<float> values(static_cast<size_t>(rank * in));
+    for (auto& v : values) v = random_.uniform() * bound;
+    auto a = TensorData::f32(transposed ? Shape{rank, in} : Shape{in, rank}, values);
+    auto b = TensorData::zeros({DType::F32, transposed ? Shape{out, rank} : Shape{rank, out}});
+    const auto name = layer_of(graph_.at(weight).name);
+    auto add = [&](const char* suffix, TensorData value) {
+      auto type = value.type();
+      made_.push_back(graph_.add_tensor({name + suffix, type, Role::Parameter, std::move(value)}));
+      return made_.back();
+    };
+    auto first = add(".lora_A", std::move(a));
+    return adapters_[weight] = {first, add(".lora_B", std::move(b))};
+  }
+
+  TensorId node(std::string name, OpName op, Attributes attributes, std::vector<TensorId> inputs, TensorId out) {
+    graph_.add_node({.name = std::move(name),
+                     .op = std::move(op),
+                     .attributes = std::move(attributes),
+                     .inputs = std::move(inputs),
+                     .outputs = {out}});
+    return out;
+  }
+  TensorId activation(std::string name, Shape shape) {
+    return graph_.add_tensor({std::move(name), {DType::F32, std::move(shape)}, Role::Activation, {}});
+  }
+
+  // The layer's own product gets another name; the sum takes its place.
+  void adapt(NodeId id) {
+    const Node layer = graph_.at(id);
+    const bool gemm = layer.op.type == "Gemm", transposed = gemm && layer.attributes.integer("transB", 0) != 0;
+    const bool turned = gemm && layer.attributes.integer("transA", 0) != 0;
+    auto [a, b] = adapter(layer.inputs[1], transposed);
+    const auto type = graph_.at(layer.outputs[0]).type;
+    auto base = activation(layer.name + ".base", type.shape);
+    graph_.at(id).outputs[0] = base;
+    auto narrow_shape = type.shape;
+    narrow_shape.back() = options_.rank;
+    auto narrow = activation(layer.name + ".lora", std::move(narrow_shape));
+    const float scale = options_.alpha / static_cast<float>(options_.rank);
+    const auto down = layer.name + ".lora_down", up = layer.name + ".lora_up";
+    if (gemm) {
+      node(down, {"", "Gemm"}, {{"transA", int64_t{turned}}, {"transB", int64_t{transposed}}}, {layer.inputs[0], a},
+           narrow);
+      node(up, {"", "Gemm"}, {{"alpha", scale * layer.attributes.real("alpha", 1)}, {"transB", int64_t{transposed}}},
+           {narrow, b, base}, layer.outputs[0]);
+      return;
+    }
+    node(down, {"", "MatMul"}, {}, {layer.inputs[0], a}, narrow);
+    auto wide = node(up, {"com.microsoft", "FusedMatMul"}, {{"alpha", scale}}, {narrow, b},
+                     activation(layer.name + ".adapted", type.shape));
+    node(layer.name + ".sum", {"", "Add"}, {}, {base, wide}, layer.outputs[0]);
+  }
+
+  Graph& graph_;
+  const LoraOptions& options_;
+  Random random_;
+  std::set<NodeId> chosen_;
+  std::map<TensorId, std::pair<TensorId, TensorId>> adapters_;  // by matrix
+  std::vector<TensorId> made_;
+};
+
+}  // namespace
+
+Result<std::vector<TensorId>> add_lora(Graph& graph, const LoraOptions& options) {
+  if (options.rank < 1)
+    return input_error("adapters of rank {}: the rank must be at least 1", options.rank).hint("for example lora:4");
+  return Lora(graph, options).run();
+}
+
+}  // namespace tessera::train
