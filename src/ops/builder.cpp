@@ -1,5 +1,7 @@
 #include "ops/builder.hpp"
 
+#include <algorithm>
+
 namespace tessera::ops {
 
 TensorId Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name) {
@@ -8,6 +10,13 @@ TensorId Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attri
 
 std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
                                     size_t outputs) {
+  return node(std::move(op), std::move(inputs), std::move(attributes), std::move(name),
+              std::vector<bool>(outputs, true));
+}
+
+std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
+                                    const std::vector<bool>& wanted) {
+  size_t outputs = wanted.size(), made_first = outputs;
   std::vector<TensorId> none(outputs);
   if (!status_) return none;
   Node node{
@@ -22,11 +31,14 @@ std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Att
   if (!op_definition) return fail(std::move(op_definition).error());
   auto types = (*op_definition)->infer(NodeContext{graph_, node});
   if (!types) return fail(std::move(types).error());
-  for (size_t i = 0; i < outputs; ++i)
-    node.outputs[i] =
-        graph_.add_tensor({i == 0 ? node.name : fmt::format("{}.{}", node.name, i), (*types)[i], Role::Activation, {}});
+  for (size_t i = 0; i < outputs; ++i) {
+    if (!wanted[i]) continue;
+    made_first = std::min(made_first, i);
+    auto own = i == made_first ? node.name : fmt::format("{}.{}", node.name, i);
+    node.outputs[i] = graph_.add_tensor({std::move(own), (*types)[i], Role::Activation, {}});
+  }
   // Node names are unique because the first output's name is, and they are the same.
-  node.name = graph_.at(node.outputs[0]).name;
+  node.name = graph_.at(node.outputs[made_first]).name;
   auto made = node.outputs;
   graph_.add_node(std::move(node));
   return made;

@@ -22,6 +22,9 @@ class Builder {
   TensorId node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name);
   std::vector<TensorId> node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
                              size_t outputs);
+  // The same with some outputs absent; at least one is wanted.
+  std::vector<TensorId> node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
+                             const std::vector<bool>& wanted);
 
   TensorId constant(TensorData value, std::string name);
   TensorId scalar(float value, std::string name) { return constant(TensorData::scalar(value), std::move(name)); }

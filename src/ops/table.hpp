@@ -25,6 +25,10 @@
   X(Gemm)                                \
   X(MatMul)                              \
   X(FusedMatMul)                         \
+  /* convolutions */                     \
+  X(Conv)                                \
+  X(ConvTranspose)                       \
+  X(ConvGrad)                            \
   /* elementwise */                      \
   X(Relu)                                \
   X(Sigmoid)                             \

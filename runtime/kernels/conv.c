@@ -1,0 +1,304 @@
+#include "conv.h"
+
+#include "ts_block.h"
+
+/* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
+ * at + i * step + k * tap_step, by the weight w + k * w_step, for the output y + i * y_step. Positions in [low, high)
+ * meet an element with every tap; the others are at an edge, and each of them is its own. */
+struct axis {
+  int32_t size, count, at, step, taps, tap_step, w, w_step, y, y_step;
+  int32_t low, high;
+};
+
+/* The taps of a position, or of neighbours that have the same. */
+struct reach {
+  int32_t first, taps;
+};
+
+static int32_t above(int32_t a, int32_t b) { /* a / b, rounded up, at least 0 */
+  return a > 0 ? (a + b - 1) / b : 0;
+}
+
+static void find_interior(struct axis* a) {
+  const int32_t span = (a->taps - 1) * a->tap_step;
+  if (a->taps == 0) {
+    a->low = 0, a->high = a->count;
+    return;
+  }
+  a->low = ts_min(above(-(a->at + ts_min(span, 0)), a->step), a->count);
+  a->high = ts_min(above(a->size - a->at - ts_max(span, 0), a->step), a->count);
+  if (a->high < a->low) a->high = a->low;
+}
+
+static struct reach reach_of(const struct axis* a, int32_t position) {
+  struct reach r = {0, a->taps};
+  if (position >= a->low && position < a->high) return r;
+  const int32_t base = a->at + position * a->step, step = a->tap_step;
+  /* from the first tap: how many fall short of the data, and how many until it ends */
+  const int32_t before = step > 0 ? above(-base, step) : above(base - a->size + 1, -step);
+  const int32_t until = step > 0 ? above(a->size - base, step) : above(base + 1, -step);
+  r.first = ts_min(before, a->taps);
+  r.taps = ts_max(ts_min(until, a->taps) - r.first, 0);
+  return r;
+}
+
+/* Stretches of positions with the same taps: every edge position, and the interior as one. */
+static int32_t stretches(const struct axis* a) {
+  return a->count - (a->high - a->low) + (a->high > a->low);
+}
+static int32_t stretch(const struct axis* a, int32_t number, int32_t* from) {
+  if (number < a->low || a->high == a->low) {
+    *from = number;
+    return 1;
+  }
+  *from = number == a->low ? a->low : a->high + number - a->low - 1;
+  return number == a->low ? a->high - a->low : 1;
+}
+
+/* What a block of sums walks: channels, and rows of taps in each. Steps are in elements. */
+struct walk {
+  int32_t c, z, y, x;
+  int32_t x_c, x_z, x_y, x_x;
+  int32_t w_c, w_z, w_y, w_x;
+  const float* w;
+  int32_t w_m, y_m, first;
+  const float* b; /* where the channels end and there is a bias; else NULL */
+  const float* from[4];
+  float* to[4];
+};
+
+#define W_POINTER(i, COLUMNS) const float* q##i = w + i * w_m;
+#define W_LOAD(i, COLUMNS) \
+  float a##i = q##i[AT];   \
+  TS_LOADED(a##i);
+#define W_MOVE(i, COLUMNS) q##i += w_x;
+#define X_POINTER(i, j) const float* p##j = from##j + x_row;
+#define X_LOAD(i, j)     \
+  float b##j = p##j[AT]; \
+  TS_LOADED(b##j);
+#define X_MOVE(i, j) p##j += x_x;
+#define FROM(i, j) const float* const from##j = k->from[j];
+#define START_(i, j) s##i##j = k->to[j][i * k->y_m];
+#define START(i, COLUMNS) COLUMNS(START_, i)
+#define BIAS_(i, j) s##i##j += bias;
+#define BIAS(i, COLUMNS)        \
+  {                             \
+    const float bias = k->b[i]; \
+    COLUMNS(BIAS_, i)           \
+  }
+#define STORE_(i, j) k->to[j][i * k->y_m] = ts_canonical(s##i##j);
+#define STORE(i, COLUMNS) COLUMNS(STORE_, i)
+
+/* Lines are output channels, columns are positions. */
+#define DEFINE_BLOCK(NAME, ROWS, COLUMNS)                   \
+  static void NAME(const struct walk* k) {                  \
+    const int32_t w_m = k->w_m, w_x = k->w_x, x_x = k->x_x; \
+    ROWS(TS_ZERO, COLUMNS)                                  \
+    if (!k->first) {                                        \
+      ROWS(START, COLUMNS)                                  \
+    }                                                       \
+    COLUMNS(FROM, 0)                                        \
+    for (int32_t c = 0; c < k->c; ++c)                      \
+      for (int32_t z = 0; z < k->z; ++z) {                  \
+        int32_t x_row = c * k->x_c + z * k->x_z;            \
+        const float* w = k->w + c * k->w_c + z * k->w_z;    \
+        for (int32_t y = k->y; y > 0; --y) {                \
+          ROWS(W_POINTER, COLUMNS)                          \
+          COLUMNS(X_POINTER, 0)                             \
+          for (int32_t x = k->x; x > 0; --x) {              \
+            ROWS(W_LOAD, COLUMNS)                           \
+            COLUMNS(X_LOAD, 0)                              \
+            ROWS(W_MOVE, COLUMNS)                           \
+            COLUMNS(X_MOVE, 0)                              \
+            ROWS(TS_STEP, COLUMNS)                          \
+          }                                                 \
+          x_row += k->x_y;                                  \
+          w += k->w_y;                                      \
+        }                                                   \
+      }                                                     \
+    if (k->b) {                                             \
+      ROWS(BIAS, COLUMNS)                                   \
+    }                                                       \
+    ROWS(STORE, COLUMNS)                                    \
+  }
+#define AT 0
+DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4)
+DEFINE_BLOCK(block_4_1, TS_ROWS_4, TS_COLUMNS_1)
+DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4)
+DEFINE_BLOCK(block_1_1, TS_ROWS_1, TS_COLUMNS_1)
+
+/* Four channels, or the one, two or three that are left; four positions likewise. */
+static void channels(struct walk* k, int32_t rows, int32_t columns) {
+  /* three positions are four, the last of them twice: that is no slower than three single ones */
+  if (columns == 3) k->from[3] = k->from[2], k->to[3] = k->to[2], columns = 4;
+  if (rows == 4) {
+    if (columns == 4) return block_4_4(k);
+    for (int32_t j = 0; j < columns; ++j, k->from[0] = k->from[1], k->to[0] = k->to[1]) block_4_1(k);
+    return;
+  }
+  for (int32_t i = 0; i < rows; ++i) {
+    struct walk one = *k;
+    one.w += i * k->w_m;
+    if (k->b) one.b += i;
+    for (int32_t j = 0; j < 4; ++j) one.to[j] += i * k->y_m;
+    if (columns == 4)
+      block_1_4(&one);
+    else
+      for (int32_t j = 0; j < columns; ++j, one.from[0] = one.from[1], one.to[0] = one.to[1]) block_1_1(&one);
+  }
+}
+
+/* Positions [at, end) of a rectangle, whose rows are `width` long, all with the same taps. */
+struct rectangle {
+  const float* x;
+  float* y;
+  int32_t width, x_step, y_step, x_row, y_row;
+};
+static void positions(struct walk* k, const struct rectangle* r, int32_t at, int32_t end, int32_t rows) {
+  int32_t row = at / r->width, column = at - row * r->width;
+  while (at < end) {
+    int32_t columns = ts_min(4, end - at);
+    for (int32_t j = 0; j < 4; ++j) {
+      if (j < columns) {
+        k->from[j] = r->x + row * r->x_row + column * r->x_step;
+        k->to[j] = r->y + row * r->y_row + column * r->y_step;
+        if (++column == r->width) column = 0, ++row;
+      } else {
+        k->from[j] = k->from[j - 1], k->to[j] = k->to[j - 1];
+      }
+    }
+    channels(k, rows, columns);
+    at += columns;
+  }
+}
+
+/* Everything of one phase: items are blocks of four positions, of every stretch, of every four channels; a core has
+ * its share of them in a row. */
+static int32_t quarters(int32_t n) {
+  return (n + 3) / 4;
+}
+
+struct plane {
+  const struct ts_conv_args* p;
+  struct axis z, y, x;
+  int32_t blocks; /* of a plane */
+};
+
+static void count_blocks(struct plane* a) {
+  const int32_t y = a->y.high - a->y.low, x = a->x.high - a->x.low;
+  const int32_t edge_y = a->y.count - y, edge_x = a->x.count - x;
+  a->blocks = a->z.count * (edge_y * edge_x + edge_y * quarters(x) + edge_x * quarters(y) + quarters(y * x));
+}
+
+/* Blocks [lo, hi) of the plane, for `rows` channels from the m-th of image n, group g. */
+static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32_t rows, int32_t lo, int32_t hi) {
+  const struct ts_conv_args* p = a->p;
+  const int32_t x_plane = p->x_size[0] * p->x_size[1] * p->x_size[2];
+  const int32_t y_plane = p->y_size[0] * p->y_size[1] * p->y_size[2];
+  const int32_t group = image % p->g;
+  const int32_t x_y = p->x_size[2], x_z = x_y * p->x_size[1], y_y = p->y_size[2], y_z = y_y * p->y_size[1];
+  const int32_t k_y = p->kernel[2], k_z = k_y * p->kernel[1];
+  struct walk k;
+  k.c = p->c, k.x_c = x_plane, k.w_c = p->w_c, k.w_m = p->w_m, k.y_m = y_plane, k.first = p->first;
+  k.x_z = a->z.tap_step * x_z, k.x_y = a->y.tap_step * x_y, k.x_x = a->x.tap_step;
+  k.w_z = a->z.w_step * k_z, k.w_y = a->y.w_step * k_y, k.w_x = a->x.w_step;
+  k.b = p->b && p->last ? p->b + group * p->m + m : NULL;
+  const float* x0 = p->x + image * p->c * x_plane;
+  float* y0 = p->y + (image * p->m + m) * y_plane;
+  const float* w0 = p->w + group * p->w_g + m * p->w_m;
+  int32_t block = 0;
+  for (int32_t z = 0; z < a->z.count; ++z) {
+    const struct reach rz = reach_of(&a->z, z);
+    for (int32_t sy = 0; sy < stretches(&a->y); ++sy) {
+      int32_t y, x;
+      const int32_t high = stretch(&a->y, sy, &y);
+      const struct reach ry = reach_of(&a->y, y);
+      for (int32_t sx = 0; sx < stretches(&a->x); ++sx) {
+        const int32_t wide = stretch(&a->x, sx, &x), size = high * wide, here = quarters(size), skip = lo - block;
+        block += here;
+        if (skip >= here) continue;
+        const struct reach rx = reach_of(&a->x, x);
+        k.z = rz.taps, k.y = ry.taps, k.x = rx.taps;
+        k.w = w0 + (a->z.w + rz.first * a->z.w_step) * k_z + (a->y.w + ry.first * a->y.w_step) * k_y + a->x.w +
+              rx.first * a->x.w_step;
+        const struct rectangle r = {
+            x0 + (a->z.at + z * a->z.step + rz.first * a->z.tap_step) * x_z +
+                (a->y.at + y * a->y.step + ry.first * a->y.tap_step) * x_y + a->x.at + x * a->x.step +
+                rx.first * a->x.tap_step,
+            y0 + (a->z.y + z * a->z.y_step) * y_z + (a->y.y + y * a->y.y_step) * y_y + a->x.y + x * a->x.y_step,
+            wide,
+            a->x.step,
+            a->x.y_step,
+            a->y.step * x_y,
+            a->y.y_step * y_y};
+        positions(&k, &r, 4 * ts_max(skip, 0), ts_min(size, 4 * (here - (block - ts_min(hi, block)))), rows);
+        if (block >= hi) return;
+      }
+    }
+  }
+}
+
+static void share_of_planes(struct plane* a) {
+  const struct ts_conv_args* p = a->p;
+  find_interior(&a->z), find_interior(&a->y), find_interior(&a->x);
+  count_blocks(a);
+  if (a->blocks == 0) return;
+  const int32_t lines = quarters(p->m);
+  int32_t lo, hi;
+  ts_share(p->n * p->g * lines * a->blocks, &lo, &hi);
+  while (lo < hi) {
+    const int32_t plane = lo / a->blocks, from = lo - plane * a->blocks, to = ts_min(a->blocks, from + hi - lo);
+    const int32_t image = plane / lines, m = 4 * (plane - image * lines);
+    part_of_plane(a, image, m, ts_min(4, p->m - m), from, to);
+    lo += to - from;
+  }
+}
+
+static void forward(const struct ts_conv_args* p) {
+  struct plane a = {.p = p};
+  struct axis* const axes[3] = {&a.z, &a.y, &a.x};
+  for (int32_t i = 0; i < 3; ++i)
+    *axes[i] = (struct axis){.size = p->x_size[i],
+                             .count = p->y_size[i],
+                             .at = p->at[i],
+                             .step = p->stride[i],
+                             .taps = p->kernel[i],
+                             .tap_step = p->dilation[i],
+                             .w_step = 1,
+                             .y_step = 1};
+  share_of_planes(&a);
+}
+
+/* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring
+ * elements of x: a phase is a convolution of stride 1 by some of the taps, taken backwards. */
+static int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
+  const int32_t stride = p->stride[i], dilation = p->dilation[i], place = (remainder + p->pad[i]) % stride;
+  int32_t first = 0, every = 1;
+  while (first < stride && first * dilation % stride != place) ++first;
+  while (every * dilation % stride != 0) ++every;
+  const int32_t taps = first < stride && first < p->kernel[i] ? (p->kernel[i] - 1 - first) / every + 1 : 0;
+  *a = (struct axis){.size = p->x_size[i],
+                     .count = (p->y_size[i] - remainder + stride - 1) / stride,
+                     .at = taps ? p->at[i] + (remainder + p->pad[i] - first * dilation) / stride : 0,
+                     .step = 1,
+                     .taps = taps,
+                     .tap_step = -(every * dilation / stride),
+                     .w = taps ? first : 0,
+                     .w_step = every,
+                     .y = remainder,
+                     .y_step = stride};
+  return a->count > 0;
+}
+
+static void transposed(const struct ts_conv_args* p) {
+  struct plane a = {.p = p};
+  for (int32_t z = 0; z < p->stride[0]; ++z)
+    for (int32_t y = 0; y < p->stride[1]; ++y)
+      for (int32_t x = 0; x < p->stride[2]; ++x)
+        if (phase(p, 0, z, &a.z) && phase(p, 1, y, &a.y) && phase(p, 2, x, &a.x)) share_of_planes(&a);
+}
+
+void ts_conv(void* args) {
+  const struct ts_conv_args* p = args;
+  (p->transposed ? transposed : forward)(p);
+}

@@ -1,0 +1,123 @@
+// Kernels of convolutions and of their gradients: they agree with the reference, and give the same bits for every
+// tiling, loop order and number of cores.
+#include <gtest/gtest.h>
+
+#include "support/conv_cases.hpp"
+#include "support/tiled_run.hpp"
+
+namespace tessera::test {
+namespace {
+
+constexpr int tilings = 12;
+
+void expect_kernel(const OneNode& n, std::mt19937& rng) {
+  ASSERT_TRUE(n.status) << n.status.error().text();
+  std::string shapes;
+  double terms = 1;
+  for (auto id : n.graph.at(n.node).inputs)
+    if (id) {
+      shapes += to_string(n.graph.at(id).type) + " ";
+      terms = std::max(terms, static_cast<double>(n.graph.at(id).type.elements()));
+    }
+  for (auto& [name, value] : n.graph.at(n.node).attributes.entries()) {
+    shapes += name;
+    if (auto* list = std::get_if<std::vector<int64_t>>(&value)) shapes += to_string(*list);
+    if (auto* text = std::get_if<std::string>(&value)) shapes += " " + *text;
+    shapes += " ";
+  }
+  auto inputs = random_inputs(n.graph, n.node, rng);
+  EXPECT_EQ(kernel_failure(n, inputs, rng, 2e-6 + 1e-7 * terms, tilings), "") << shapes;
+}
+
+TEST(Conv, any_geometry) {
+  std::mt19937 rng(1);
+  for (int i = 0; i < 60; ++i) {
+    auto c = random_conv(rng, 9, 11);
+    std::vector<Operand> operands{f32(c.x), f32(c.w)};
+    if (rng() % 2) operands.push_back(f32({c.w[0]}));
+    expect_kernel(one_node({"", "Conv"}, operands, c.attributes), rng);
+  }
+}
+
+TEST(Conv, the_usual_layers) {
+  std::mt19937 rng(2);
+  std::vector<int64_t> same{1, 1, 1, 1}, down{0, 0, 1, 1}, two{2, 2};
+  expect_kernel(one_node({"", "Conv"}, {f32({1, 3, 12, 12}), f32({16, 3, 3, 3}), f32({16})}, {{"pads", same}}), rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({2, 16, 8, 8}), f32({16, 16, 3, 3})}, {{"pads", same}}), rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({1, 8, 12, 12}), f32({12, 8, 3, 3})}, {{"pads", down}, {"strides", two}}),
+                rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({2, 17, 5, 7}), f32({13, 17, 1, 1}), f32({13})}, {}), rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({1, 16, 8, 8}), f32({32, 16, 1, 1})}, {{"strides", two}}), rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({1, 24, 9, 5}), f32({24, 1, 3, 3})}, {{"pads", same}, {"group", 24}}), rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({1, 6, 3, 3}), f32({12, 1, 3, 3})}, {{"pads", same}, {"group", 6}}), rng);
+  expect_kernel(one_node({"", "Conv"}, {f32({1, 1, 49, 10}), f32({8, 1, 10, 4})},
+                         {{"pads", std::vector<int64_t>{4, 1, 5, 1}}, {"strides", two}}),
+                rng);
+}
+
+// Tiles that see nothing but padding, and positions that do.
+TEST(Conv, more_padding_than_kernel) {
+  std::mt19937 rng(3);
+  for (auto pads : {std::vector<int64_t>{3, 0, 0, 4}, {2, 2, 5, 3}, {0, 6, 0, 0}})
+    for (int64_t stride : {1, 2})
+      expect_kernel(one_node({"", "Conv"}, {f32({1, 2, 3, 4}), f32({3, 2, 2, 1}), f32({3})},
+                             {{"pads", pads}, {"strides", std::vector<int64_t>{stride, stride}}}),
+                    rng);
+}
+
+TEST(ConvTranspose, any_geometry) {
+  std::mt19937 rng(4);
+  for (int i = 0; i < 60; ++i) {
+    auto c = random_conv(rng, 9, 7);
+    c.w[1] = random_extent(rng, 9);
+    c.x[1] = c.w[0];
+    auto strides = *c.attributes.integers("strides");
+    auto dilations = *c.attributes.integers("dilations");
+    std::vector<int64_t> extra;
+    for (size_t a = 0; a < strides.size(); ++a) extra.push_back(among(rng, 0, std::max(strides[a], dilations[a]) - 1));
+    if (rng() % 2) c.attributes.set("output_padding", extra);
+    std::vector<Operand> operands{f32(c.x), f32(c.w)};
+    if (rng() % 2) operands.push_back(f32({c.w[1] * c.groups}));
+    auto n = one_node({"", "ConvTranspose"}, operands, c.attributes);
+    if (n.status) expect_kernel(n, rng);  // random pads may leave no output at all
+  }
+}
+
+TEST(ConvTranspose, strides_beyond_the_kernel_leave_gaps) {
+  std::mt19937 rng(5);
+  expect_kernel(one_node({"", "ConvTranspose"}, {f32({1, 3, 4, 5}), f32({3, 5, 2, 2}), f32({5})},
+                         {{"strides", std::vector<int64_t>{3, 4}}, {"output_padding", std::vector<int64_t>{2, 3}}}),
+                rng);
+  expect_kernel(one_node({"", "ConvTranspose"}, {f32({1, 3, 4, 5}), f32({3, 5, 3, 3})},
+                         {{"strides", std::vector<int64_t>{2, 4}}, {"dilations", std::vector<int64_t>{2, 6}}}),
+                rng);
+}
+
+OneNode weight_gradient(const ConvCase& c) {
+  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
+  if (!forward.status) return forward;
+  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
+  auto n = one_node({"com.microsoft", "ConvGrad"}, {f32(dy), f32(c.x), f32(c.w)}, c.attributes, 2);
+  n.graph.at(n.node).outputs[0] = {};
+  return n;
+}
+
+TEST(ConvGrad, of_the_weights_with_any_geometry) {
+  std::mt19937 rng(6);
+  for (int i = 0; i < 60; ++i) expect_kernel(weight_gradient(random_conv(rng, 9, 11)), rng);
+}
+
+TEST(ConvGrad, of_the_usual_layers_weights) {
+  std::mt19937 rng(7);
+  std::vector<int64_t> same{1, 1, 1, 1}, two{2, 2};
+  expect_kernel(weight_gradient({{1, 3, 12, 12}, {16, 3, 3, 3}, 1, {{"pads", same}}}), rng);
+  expect_kernel(weight_gradient({{2, 16, 8, 8}, {16, 16, 3, 3}, 1, {{"pads", same}}}), rng);
+  expect_kernel(weight_gradient({{2, 17, 5, 7}, {13, 17, 1, 1}, 1, {}}), rng);
+  expect_kernel(weight_gradient({{1, 24, 9, 5}, {24, 1, 3, 3}, 24, {{"pads", same}, {"group", 24}}}), rng);
+  expect_kernel(weight_gradient(
+                    {{1, 1, 49, 10}, {8, 1, 10, 4}, 1, {{"pads", std::vector<int64_t>{4, 1, 5, 1}}, {"strides", two}}}),
+                rng);
+}
+
+}  // namespace
+}  // namespace tessera::test
