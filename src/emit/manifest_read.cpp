@@ -170,6 +170,8 @@ class Reader {
         hop.slots = h.at(2).get<int>();
         hop.slot_size = Bytes(h.at(3).get<int64_t>());
         hop.offset = Bytes(h.at(4).get<int64_t>());
+        hop.early = h.at(5).get<bool>();
+        hop.late = h.at(6).get<bool>();
         operand.hops.push_back(hop);
       }
       all.push_back(std::move(operand));

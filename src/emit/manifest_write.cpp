@@ -105,8 +105,8 @@ Json operands(const std::vector<plan::OperandPlan>& plans) {
   Json all = Json::array();
   for (const auto& [present, hops, home] : plans) {
     Json list = Json::array();
-    for (const auto& [from, to, slots, slot_size, offset] : hops)
-      list.push_back({from, to, slots, slot_size.count, offset.count});
+    for (const auto& [from, to, slots, slot_size, offset, early, late] : hops)
+      list.push_back({from, to, slots, slot_size.count, offset.count, early, late});
     all.push_back({present, list, home.index});
   }
   return all;

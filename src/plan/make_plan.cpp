@@ -29,9 +29,9 @@ class Planner {
     plan_.storages = std::move(storages.storages);
     plan_.storage_of = std::move(storages.storage_of);
     auto kept = plan_;
-    // Stacks belong in the nearest memory, unless they would take more than a quarter of what the user grants, or
+    // Stacks belong in the nearest memory, unless they would take more than half of what the user grants, or
     // something does not fit beside them.
-    bool near = stacks() * 4 <= near_budget();
+    bool near = stacks() * 2 <= near_budget();
     if (near) place_stacks(kNear);
     if (!near || !plan_nodes()) {
       plan_ = kept;

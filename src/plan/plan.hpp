@@ -42,18 +42,21 @@ struct Storage {
 // How an operand gets from one memory to the next nearer one while its operator runs.
 struct Hop {
   LevelId from = 1, to = 0;
-  int slots = 1;    // 1: single, 2: double buffered
-  Bytes slot_size;  // of the largest tile, aligned
-  Bytes offset;     // of slot 0 in the arena of `to`; the others follow
+  int slots = 1;       // 1: single, 2: double buffered
+  Bytes slot_size;     // of the largest tile, aligned
+  Bytes offset;        // of slot 0 in the arena of `to`; the others follow
+  bool early = false;  // the first tile is fetched while the node before still runs
+  bool late = false;   // the last tiles may be on their way home while the node after already runs
 };
 
 struct OperandPlan {
   bool present = false;
-  std::vector<Hop> hops;  // from home to the nearest memory; empty: the kernel works on it where it lives
+  std::vector<Hop> hops;  // from home inwards; empty: the kernel works on it where it lives
   StorageId home;         // of scratch that has a home; operands find theirs by their tensor
 };
 
-// One level of tiling. The outermost comes first; an inner tile divides the one around it.
+// One level of tiling. The outermost comes first. Where an outer level divides a dimension, its tiles hold a whole
+// number of the inner ones.
 struct TileLevel {
   LevelId level = 0;          // the memory that holds these tiles
   std::vector<int64_t> tile;  // by dimension of the operator's space

@@ -159,7 +159,7 @@ std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) c
     std::vector<int> order = resting;
     order.insert(order.end(), running.begin(), running.end());
     order.insert(order.end(), reduced.begin(), reduced.end());
-    if (legal(p_.map, make_loops(p_.map, tile, order))) found.push_back(std::move(order));
+    if (legal(p_.map, make_loops(p_.map, {{p_.near, tile, order}}))) found.push_back(std::move(order));
   } while (running.size() <= 3 && std::ranges::next_permutation(running).found);
   return found;
 }
@@ -169,10 +169,10 @@ void Search::consider(const std::vector<int64_t>& tile, Buffering buffering) {
   auto bytes = memory(tile, single);
   if (bytes > p_.budget) return;
   for (auto& order : orders(tile)) {
-    auto loops = make_loops(p_.map, tile, order);
+    auto loops = make_loops(p_.map, {{p_.near, tile, order}});
     std::vector<int> twice = single;
     for (size_t i = 0; i < travellers_.size(); ++i)
-      if (travellers_[i].scratch < 0 && period(*travellers_[i].map, loops) < loops.total()) twice[i] = 2;
+      if (travellers_[i].scratch < 0 && period(*travellers_[i].map, loops, 0) < loops.total()) twice[i] = 2;
     auto offer = [&](const std::vector<int>& slots) {
       auto needed = memory(tile, slots);
       if (needed > p_.budget) return;
@@ -186,13 +186,13 @@ void Search::consider(const std::vector<int64_t>& tile, Buffering buffering) {
 
 double Search::cost(const Loops& loops, const std::vector<int>& slots) const {
   auto tiles = static_cast<double>(loops.total());
-  double compute = tiles * (p_.op->cycles(p_.node, loops.tile, p_.cores) + kTileOverhead);
+  double compute = tiles * (p_.op->cycles(p_.node, loops.tile[0], p_.cores) + kTileOverhead);
   double serial = 0, overlapped = 0, fill = 0;
   for (size_t i = 0; i < travellers_.size(); ++i) {
     auto& t = travellers_[i];
     if (t.scratch >= 0) continue;
-    auto times = tiles / static_cast<double>(period(*t.map, loops));
-    auto f = footprint(*t.map, loops.tile);
+    auto times = tiles / static_cast<double>(period(*t.map, loops, 0));
+    auto f = footprint(*t.map, loops.tile[0]);
     double once = 0;
     if (t.in) once += transfer_cycles(f, t.element_size, *p_.engine, Way::In);
     if (t.out) once += transfer_cycles(f, t.element_size, *p_.engine, Way::Out);
@@ -222,7 +222,7 @@ std::vector<Bytes> Search::place(const Candidate& chosen) const {
 
 NodePlan Search::plan(const Candidate& chosen) const {
   NodePlan plan;
-  auto loops = make_loops(p_.map, chosen.tile, chosen.order);
+  auto loops = make_loops(p_.map, {{p_.near, chosen.tile, chosen.order}});
   plan.nest = {{p_.near, chosen.tile, chosen.order}};
   plan.tiles = loops.total();
   plan.estimate = Cycles(std::llround(chosen.cycles));

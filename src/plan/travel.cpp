@@ -7,25 +7,48 @@ namespace tessera::plan {
 
 int64_t Loops::total() const {
   int64_t n = 1;
-  for (auto c : count) n *= c;
+  for (auto& loop : loops) n *= loop.count;
   return n;
 }
 
-Loops make_loops(const ops::TileMap& map, const std::vector<int64_t>& tile, const std::vector<int>& order) {
-  Loops loops{tile, {}, order};
-  for (size_t d = 0; d < map.dims.size(); ++d) loops.count.push_back((map.dims[d].extent + tile[d] - 1) / tile[d]);
-  return loops;
+int64_t Loops::count(int dim) const {
+  int64_t n = 1;
+  for (auto& loop : loops)
+    if (loop.dim == dim) n *= loop.count;
+  return n;
 }
 
-int64_t period(const ops::OperandMap& map, const Loops& loops) {
-  int64_t steps = 1;
-  for (size_t p = loops.order.size(); p-- > 0;) {
-    auto dim = loops.order[p];
-    auto count = loops.count[static_cast<size_t>(dim)];
-    if (count > 1 && map.uses(dim)) return steps;
-    steps *= count;
+Loops make_loops(const ops::TileMap& map, const std::vector<TileLevel>& nest) {
+  Loops out;
+  std::vector<int64_t> around;
+  for (auto& dim : map.dims) around.push_back(dim.extent);
+  for (size_t level = 0; level < nest.size(); ++level) {
+    auto& tile = nest[level].tile;
+    for (auto dim : nest[level].order) {
+      auto d = static_cast<size_t>(dim);
+      out.loops.push_back({static_cast<int>(level), dim, (around[d] + tile[d] - 1) / tile[d], tile[d]});
+    }
+    around = tile;
+    out.tile.push_back(tile);
   }
+  int64_t steps = 1;
+  for (size_t i = out.loops.size(); i-- > 0; steps *= out.loops[i].count) out.loops[i].stride = steps;
+  return out;
+}
+
+int64_t period(const ops::OperandMap& map, const Loops& loops, int level) {
+  auto steps = loops.total();
+  for (auto& loop : loops.loops)
+    if (loop.level <= level && loop.count > 1 && map.uses(loop.dim)) steps = std::min(steps, loop.stride);
   return steps;
+}
+
+ops::Box tile_at(const ops::TileMap& map, const Loops& loops, int64_t step, int level) {
+  ops::Box box{std::vector<int64_t>(map.dims.size(), 0), loops.tile[static_cast<size_t>(level)]};
+  for (auto& loop : loops.loops)
+    if (loop.level <= level) box.lo[static_cast<size_t>(loop.dim)] += step / loop.stride % loop.count * loop.step;
+  for (size_t d = 0; d < box.lo.size(); ++d) box.len[d] = std::min(box.len[d], map.dims[d].extent - box.lo[d]);
+  return box;
 }
 
 namespace {
@@ -33,9 +56,9 @@ namespace {
 // Loops that an output depends on must all stand outside those that it is reduced over.
 bool finished_in_one_go(const ops::OperandMap& map, const Loops& loops) {
   bool inside_reduction = false;
-  for (auto dim : loops.order) {
-    if (loops.count[static_cast<size_t>(dim)] == 1) continue;
-    if (!map.uses(dim))
+  for (auto& loop : loops.loops) {
+    if (loop.count == 1) continue;
+    if (!map.uses(loop.dim))
       inside_reduction = true;
     else if (inside_reduction)
       return false;
@@ -48,14 +71,14 @@ bool reduces_in_order(const ops::TileMap& space, const ops::OperandMap& map, con
   bool coarse = false;
   for (size_t d = 0; d < space.dims.size(); ++d) {
     if (map.uses(static_cast<int>(d)) || space.dims[d].extent == 1) continue;
-    if (coarse && loops.count[d] > 1) return false;
-    coarse |= loops.tile[d] > 1;
+    if (coarse && loops.count(static_cast<int>(d)) > 1) return false;
+    coarse |= loops.tile.back()[d] > 1;
   }
   int last = -1;
-  for (auto dim : loops.order) {
-    if (map.uses(dim) || loops.count[static_cast<size_t>(dim)] == 1) continue;
-    if (dim < last) return false;
-    last = dim;
+  for (auto& loop : loops.loops) {
+    if (map.uses(loop.dim) || loop.count == 1) continue;
+    if (loop.dim < last) return false;
+    last = loop.dim;
   }
   return true;
 }
@@ -70,18 +93,26 @@ bool legal(const ops::TileMap& map, const Loops& loops) {
          std::ranges::all_of(map.scratch, [&](const ops::Scratch& s) { return finished_in_one_go(s.map, loops); });
 }
 
-Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile) {
+Shape extents(const ops::OperandMap& map, const std::vector<int64_t>& tile) {
+  Shape out;
+  for (size_t a = 0; a < map.axes.size(); ++a) {
+    int64_t len = map.axes[a].window;
+    for (auto& [dim, c] : map.axes[a].terms) len += c * (tile[static_cast<size_t>(dim)] - 1);
+    out.push_back(std::min(len, map.view[a]));
+  }
+  return out;
+}
+
+Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile, const Shape& around) {
   Footprint f{1, 1, 1, 1};
   bool contiguous = true, first_of_lines = true;
-  for (size_t a = map.axes.size(); a-- > 0;) {
-    auto& axis = map.axes[a];
-    int64_t len = axis.window;
-    for (auto& [dim, c] : axis.terms) len += c * (tile[static_cast<size_t>(dim)] - 1);
-    len = std::min(len, map.view[a]);
+  auto lens = extents(map, tile);
+  for (size_t a = lens.size(); a-- > 0;) {
+    auto len = lens[a];
     f.elements *= len;
     if (contiguous) {
       f.line *= len;
-      contiguous = len == map.view[a];
+      contiguous = len == around[a];
     } else if (len > 1) {
       f.lines *= len;
       if (!first_of_lines) f.commands *= len;

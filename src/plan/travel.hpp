@@ -6,32 +6,54 @@
 #include <vector>
 
 #include "ops/operator.hpp"
+#include "plan/plan.hpp"
 #include "target/target.hpp"
 
 namespace tessera::plan {
 
-// The loops around a tile: how many tiles along each dimension, nested in `order` (outermost first).
-struct Loops {
-  std::vector<int64_t> tile, count;  // by dimension
-  std::vector<int> order;
-  int64_t total() const;
+// One loop of a nest: `count` tiles of `step` along a dimension. A dimension that two levels divide has two loops.
+struct TileLoop {
+  int level = 0;  // index into the nest
+  int dim = 0;
+  int64_t count = 1, step = 1;
+  int64_t stride = 1;  // steps of the flattened loop between neighbours
 };
-Loops make_loops(const ops::TileMap& map, const std::vector<int64_t>& tile, const std::vector<int>& order);
 
-// After how many steps of the flattened loop the operand's region changes; the total where it never does.
-int64_t period(const ops::OperandMap& map, const Loops& loops);
+// The loops around a tile, flattened into one: outermost first. Where an outer level divides a dimension, its tiles
+// hold a whole number of inner ones, so that every step of the flattened loop has a tile.
+struct Loops {
+  std::vector<std::vector<int64_t>> tile;  // by level of the nest, by dimension
+  std::vector<TileLoop> loops;
+
+  int64_t total() const;
+  int64_t count(int dim) const;  // tiles along a dimension, of all levels together
+};
+Loops make_loops(const ops::TileMap& map, const std::vector<TileLevel>& nest);
+
+// After how many steps of the flattened loop the operand's region changes at a level of the nest; the total where it
+// never does.
+int64_t period(const ops::OperandMap& map, const Loops& loops, int level);
+
+// The tile of a step, as numbers.
+ops::Box tile_at(const ops::TileMap& map, const Loops& loops, int64_t step, int level);
 
 // Every output is finished before its slot moves on, and every reduction meets its terms in the one fixed order.
 bool legal(const ops::TileMap& map, const Loops& loops);
 
-// The largest region of an operand under such tiles, as a box and as lines that are contiguous in the far memory.
+// The largest region of an operand under such tiles, as a box and as lines that are contiguous in the far memory, where
+// the operand stands as a box of `around` (its whole view, or the tile of the level outside).
 struct Footprint {
   int64_t elements = 0;
   int64_t line = 0;      // elements of a contiguous line
   int64_t lines = 1;     // in all
   int64_t commands = 1;  // of rank 2 at most
 };
-Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile);
+Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile, const Shape& around);
+inline Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile) {
+  return footprint(map, tile, map.view);
+}
+// Extents of an operand's region under such tiles.
+Shape extents(const ops::OperandMap& map, const std::vector<int64_t>& tile);
 
 enum class Way : uint8_t { In, Out };
 double transfer_cycles(const Footprint& footprint, int64_t element_size, const target::DmaEngine& engine, Way way);

@@ -1,10 +1,11 @@
 #include "schedule/build.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cctype>
 #include <set>
 
-#include "schedule/node_section.hpp"
+#include "schedule/node_steps.hpp"
 
 namespace tessera::schedule {
 
@@ -36,39 +37,107 @@ class ScheduleBuilder {
       auto& s = plan_.storages[static_cast<size_t>(i)];
       out_.buffers.push_back({names_.identifier(s.name), s.level, s.offset, s.size, 1, s.life, plan::StorageId{i}});
     }
-    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) CHECK_OK(add_node(NodeId{n}));
+    TRY(auto training, entry(Phase::Training));
+    TRY(auto optimizer, entry(Phase::Optimizer));
+    number_handles({&training, &optimizer});
+    out_.training = sections(training);
+    out_.optimizer = sections(optimizer);
     return std::move(out_);
   }
 
  private:
-  Result<void> add_node(NodeId id) {
-    auto& node = graph_.at(id);
-    auto& plan = plan_.nodes[static_cast<size_t>(id.index)];
-    TRY(auto* op, ops::definition(graph_, node));
-    if (ops::is_view(*op)) return {};
-    TRY(auto built, node_section(graph_, id, plan, buffers(id), target_));
-    out_.handles = std::max(out_.handles, built.handles);
-    (node.phase == Phase::Training ? out_.training : out_.optimizer).push_back(std::move(built.section));
-    return {};
+  using Entry = std::vector<std::unique_ptr<NodeSteps>>;
+
+  Result<Entry> entry(Phase phase) {
+    std::vector<NodeId> order;
+    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) {
+      TRY(auto* op, ops::definition(graph_, graph_.at(NodeId{n})));
+      if (graph_.at(NodeId{n}).phase == phase && !ops::is_view(*op)) order.push_back(NodeId{n});
+    }
+    Entry nodes;
+    for (size_t i = 0; i < order.size(); ++i) {
+      plan::Lifetime around{order[i > 0 ? i - 1 : i].index, order[std::min(i + 1, order.size() - 1)].index};
+      TRY(auto steps, NodeSteps::make(graph_, order[i], plan_.nodes[static_cast<size_t>(order[i].index)],
+                                      buffers(order[i], around), target_));
+      nodes.push_back(std::move(steps));
+    }
+    return nodes;
   }
 
-  NodeBuffers buffers(NodeId id) {
+  std::vector<Section> sections(Entry& nodes) const {
+    std::vector<Section> out;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      out.push_back(
+          nodes[i]->section(i > 0 ? nodes[i - 1].get() : nullptr, i + 1 < nodes.size() ? nodes[i + 1].get() : nullptr));
+    return out;
+  }
+
+  // Neighbours have transfers in flight at the same time, so that nodes take turns with two sets of handles on every
+  // engine; the second node after may have the same set again.
+  void number_handles(const std::vector<Entry*>& entries) {
+    auto engines = target_.engines.size();
+    std::vector<std::array<int, 2>> most(engines, {0, 0});
+    for (auto* nodes : entries) {
+      auto spare = spare_handles(*nodes);
+      for (size_t i = 0; i < nodes->size(); ++i) {
+        auto took = (*nodes)[i]->number_handles(std::vector<int>(engines), spare[i]);
+        for (size_t e = 0; e < engines; ++e) most[e][i % 2] = std::max(most[e][i % 2], took[e]);
+      }
+    }
+    for (size_t e = 0; e < engines; ++e)
+      for (size_t turn : {0, 1}) {
+        for (auto* nodes : entries)
+          for (size_t i = turn; i < nodes->size(); i += 2)
+            (*nodes)[i]->shift_handles(static_cast<int>(e), out_.handles);
+        out_.handles += most[e][turn];
+      }
+  }
+
+  // By node and engine: what the engine has in flight beyond the needs of the node and of its neighbours' ends, as
+  // far as the node may use it in all three roles.
+  std::vector<std::vector<int>> spare_handles(const Entry& nodes) const {
+    auto engines = target_.engines.size();
+    std::vector<std::vector<int>> left(nodes.size(), std::vector<int>(engines)), out = left;
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (size_t e = 0; e < engines; ++e) {
+        auto engine = static_cast<int>(e);
+        left[i][e] = target_.engines[e].in_flight - nodes[i]->needs(engine);
+        if (i > 0) left[i][e] -= nodes[i - 1]->late(engine);
+        if (i + 1 < nodes.size()) left[i][e] -= nodes[i + 1]->early(engine);
+      }
+    for (size_t i = 0; i < nodes.size(); ++i)
+      for (size_t e = 0; e < engines; ++e) {
+        out[i][e] = left[i][e];
+        if (i > 0) out[i][e] = std::min(out[i][e], left[i - 1][e]);
+        if (i + 1 < nodes.size()) out[i][e] = std::min(out[i][e], left[i + 1][e]);
+        out[i][e] /= 3;
+      }
+    return out;
+  }
+
+  // `around`: the nodes before and after, into whose time slots may reach.
+  NodeBuffers buffers(NodeId id, plan::Lifetime around) {
     auto& node = graph_.at(id);
     auto& plan = plan_.nodes[static_cast<size_t>(id.index)];
     NodeBuffers b;
-    for (size_t i = 0; i < plan.inputs.size(); ++i) {
-      b.input_homes.push_back(home(plan.inputs[i], node.inputs[i]));
-      b.inputs.push_back(slots(id, plan.inputs[i], fmt::format("{}_in{}", node.name, i)));
-    }
+    for (size_t i = 0; i < plan.inputs.size(); ++i)
+      b.inputs.push_back({home(plan.inputs[i], node.inputs[i]),
+                          slots(id, around, plan.inputs[i], fmt::format("{}_in{}", node.name, i))});
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
-      b.output_homes.push_back(home(plan.outputs[o], node.outputs[o]));
-      b.outputs.push_back(in_place(plan, o, b));
-      if (b.outputs[o].index < 0) b.outputs[o] = slots(id, plan.outputs[o], fmt::format("{}_out{}", node.name, o));
+      auto partner = in_place(plan, o);
+      b.outputs.push_back({home(plan.outputs[o], node.outputs[o]), {}});
+      if (partner < 0) {
+        b.outputs[o].slots = slots(id, around, plan.outputs[o], fmt::format("{}_out{}", node.name, o));
+        continue;
+      }
+      b.outputs[o].slots = b.inputs[static_cast<size_t>(partner)].slots;
+      for (size_t h = 0; h < plan.outputs[o].hops.size(); ++h)
+        if (plan.outputs[o].hops[h].late)
+          out_.buffers[static_cast<size_t>(b.outputs[o].slots[h].index)].life.last = around.last;
     }
-    for (size_t s = 0; s < plan.scratch.size(); ++s) {
-      b.scratch_homes.push_back(BufferId{plan.scratch[s].home.index});
-      b.scratch.push_back(slots(id, plan.scratch[s], fmt::format("{}_scratch{}", node.name, s)));
-    }
+    for (size_t s = 0; s < plan.scratch.size(); ++s)
+      b.scratch.push_back({BufferId{plan.scratch[s].home.index},
+                           slots(id, around, plan.scratch[s], fmt::format("{}_scratch{}", node.name, s))});
     return b;
   }
 
@@ -78,22 +147,27 @@ class ScheduleBuilder {
   }
 
   // Slots at the same place in the near memory are the same slots: the plan's way of saying in place.
-  BufferId in_place(const plan::NodePlan& plan, size_t output, const NodeBuffers& b) const {
+  int in_place(const plan::NodePlan& plan, size_t output) const {
     auto& hops = plan.outputs[output].hops;
-    if (hops.empty()) return {};
-    for (size_t i = 0; i < plan.inputs.size(); ++i)
-      if (!plan.inputs[i].hops.empty() && plan.inputs[i].hops[0].offset == hops[0].offset &&
-          plan.inputs[i].hops[0].slot_size == hops[0].slot_size)
-        return b.inputs[i];
-    return {};
+    if (hops.empty()) return -1;
+    for (size_t i = 0; i < plan.inputs.size(); ++i) {
+      auto& other = plan.inputs[i].hops;
+      if (!other.empty() && other[0].to == hops[0].to && other[0].offset == hops[0].offset &&
+          other[0].slot_size == hops[0].slot_size)
+        return static_cast<int>(i);
+    }
+    return -1;
   }
 
-  BufferId slots(NodeId id, const plan::OperandPlan& operand, const std::string& name) {
-    if (operand.hops.empty()) return {};
-    auto& hop = operand.hops[0];
-    out_.buffers.push_back(
-        {names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, {id.index, id.index}, {}});
-    return BufferId{static_cast<int32_t>(out_.buffers.size()) - 1};
+  std::vector<BufferId> slots(NodeId id, plan::Lifetime around, const plan::OperandPlan& operand,
+                              const std::string& name) {
+    std::vector<BufferId> out;
+    for (auto& hop : operand.hops) {
+      plan::Lifetime life{hop.early ? around.first : id.index, hop.late ? around.last : id.index};
+      out_.buffers.push_back({names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, life, {}});
+      out.push_back(BufferId{static_cast<int32_t>(out_.buffers.size()) - 1});
+    }
+    return out;
   }
 
   const Graph& graph_;

@@ -24,7 +24,8 @@ constexpr int64_t kLongestLine = 65528;
 struct Outer {
   size_t axis;
   Expr len;
-  int64_t most, stride;  // bytes, in the far memory
+  int64_t most;
+  Expr stride;  // bytes, in the far memory
 };
 
 Expr ceil_div(const Expr& a, int64_t b) {
@@ -48,24 +49,34 @@ void chunk_lines(Command& c, int64_t most_lines, int64_t rows) {
 
 }  // namespace
 
-Command command_for(const ops::OperandMap& map, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
+Container Container::whole(const ops::OperandMap& map) {
+  Container c;
+  for (auto extent : map.view) {
+    c.box.lo.push_back(0);
+    c.box.len.push_back(extent);
+  }
+  return c;
+}
+
+Command command_for(const Container& from, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
                     int64_t element_size, const target::DmaEngine& engine) {
   Command c;
   c.line = element_size;
   c.far_byte = 0;
-  int64_t stride = element_size, longest_line = element_size;
+  Expr stride = element_size;
+  int64_t longest_line = element_size;
   bool contiguous = true;
   std::vector<Outer> outer;  // innermost first
-  for (size_t a = map.axes.size(); a-- > 0;) {
-    c.far_byte = c.far_byte + box.lo[a] * stride;
+  for (size_t a = box.lo.size(); a-- > 0;) {
+    if (!same(box.lo[a], from.box.lo[a])) c.far_byte = c.far_byte + (box.lo[a] - from.box.lo[a]) * stride;
     if (contiguous) {
       c.line = c.line * box.len[a];
       longest_line *= largest[a];
-      contiguous = box.len[a].constant() == map.view[a];
+      contiguous = same(box.len[a], from.box.len[a]);
     } else if (box.len[a].constant() != 1) {
       outer.push_back({a, box.len[a], largest[a], stride});
     }
-    stride *= map.view[a];
+    stride = stride * from.box.len[a];
   }
   size_t inner = engine.max_rank >= 2 && longest_line <= engine.max_bytes.count && !outer.empty() ? 1 : 0;
   if (inner) {

@@ -23,7 +23,7 @@ struct CommandLoop {
 
 struct Command {
   std::vector<CommandLoop> loops;  // outermost first; empty: a single command
-  Expr far_byte;                   // of the region's first element, in its tensor
+  Expr far_byte;                   // of the region's first element, in what it is taken from
   Expr line, lines = 1, far_stride = 0;
   // Where a loop cuts lines or bytes into chunks, the last chunk is shorter: the command's own extent is
   // min(chunk, total - index * chunk) along that loop.
@@ -35,8 +35,14 @@ struct Command {
   int64_t most_pieces() const;
 };
 
-// `box` is the region, `largest` the lengths that it never exceeds.
-Command command_for(const ops::OperandMap& map, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
+// What a region is taken from: the whole tensor, or the box of it that stands in a slot of an outer level.
+struct Container {
+  ops::SymbolicBox box;
+  static Container whole(const ops::OperandMap& map);
+};
+
+// `box` is the region, `largest` the lengths that it never exceeds; both in elements of the operand's view.
+Command command_for(const Container& from, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
                     int64_t element_size, const target::DmaEngine& engine);
 
 }  // namespace tessera::schedule

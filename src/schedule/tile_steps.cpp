@@ -6,52 +6,45 @@
 namespace tessera::schedule {
 
 TileSteps::TileSteps(const ops::TileMap& map, const plan::NodePlan& plan, std::vector<std::string>& variables)
-    : map_(map), variables_(variables), stride_(map.dims.size(), 1) {
-  for (size_t d = 0; d < map.dims.size(); ++d) {
-    tile_.push_back(plan.nest.empty() ? map.dims[d].extent : plan.nest[0].tile[d]);
-    count_.push_back((map.dims[d].extent + tile_[d] - 1) / tile_[d]);
-    if (plan.nest.empty()) order_.push_back(static_cast<int>(d));
-  }
-  if (!plan.nest.empty()) order_ = plan.nest[0].order;
-  for (size_t p = order_.size(); p-- > 0;) {
-    stride_[static_cast<size_t>(order_[p])] = total_;
-    total_ *= count_[static_cast<size_t>(order_[p])];
-  }
-}
-
-int64_t TileSteps::period(const ops::OperandMap& map) const {
-  int64_t shortest = total_;
-  for (size_t d = 0; d < count_.size(); ++d)
-    if (count_[d] > 1 && map.uses(static_cast<int>(d))) shortest = std::min(shortest, stride_[d]);
-  return shortest;
-}
+    : map_(map), variables_(&variables), loops_(plan::make_loops(map, plan.nest)), total_(loops_.total()) {}
 
 int TileSteps::new_variable(std::string name) {
-  variables_.push_back(std::move(name));
-  return static_cast<int>(variables_.size()) - 1;
+  variables_->push_back(std::move(name));
+  return static_cast<int>(variables_->size()) - 1;
 }
 
-ops::SymbolicBox TileSteps::at(const Expr& step, const std::string& prefix, Block& block) {
-  ops::SymbolicBox box;
+Expr TileSteps::index(const plan::TileLoop& loop, const Expr& step) const {
+  if (loop.count == 1) return 0;
+  Expr index = step / loop.stride;
+  return loop.stride * loop.count == total_ ? index : index % loop.count;
+}
+
+TileBoxes TileSteps::at(const Expr& step, const std::string& prefix, Block& block) {
   auto named = [&](const Expr& value, const std::string& name) -> Expr {
     if (value.constant()) return value;
     auto v = new_variable(name);
     block.push_back({Let{v, value}});
     return Expr::var(v);
   };
-  for (size_t d = 0; d < tile_.size(); ++d) {
-    auto& dim = map_.dims[d];
-    bool outermost = stride_[d] * count_[d] == total_;
-    Expr index = step / stride_[d];
-    if (!outermost) index = index % count_[d];
-    if (count_[d] == 1) index = 0;
-    Expr lo = named(index * tile_[d], prefix + dim.name);
-    Expr len = tile_[d];
-    if (dim.extent % tile_[d] != 0) len = named(min(Expr(tile_[d]), dim.extent - lo), prefix + dim.name + "_len");
-    box.lo.push_back(lo);
-    box.len.push_back(len);
+  TileBoxes boxes;
+  ops::SymbolicBox around = whole();
+  for (int level = 0; level < levels(); ++level) {
+    auto& tile = loops_.tile[static_cast<size_t>(level)];
+    const std::string outer = level + 1 < levels() ? "outer_" : "";
+    ops::SymbolicBox box = around;
+    for (auto& loop : loops_.loops) {
+      if (loop.level != level || loop.count == 1) continue;  // undivided here: the same as around it, by name
+      auto d = static_cast<size_t>(loop.dim);
+      auto& dim = map_.dims[d];
+      box.lo[d] = named(around.lo[d] + index(loop, step) * tile[d], prefix + outer + dim.name);
+      box.len[d] = tile[d];
+      if (dim.extent % tile[d] != 0)
+        box.len[d] = named(min(Expr(tile[d]), dim.extent - box.lo[d]), prefix + outer + dim.name + "_len");
+    }
+    around = box;
+    boxes.push_back(std::move(box));
   }
-  return box;
+  return boxes;
 }
 
 ops::SymbolicBox TileSteps::whole() const {
@@ -63,27 +56,15 @@ ops::SymbolicBox TileSteps::whole() const {
   return box;
 }
 
-ops::SymbolicBox TileSteps::whole_tile() const {
-  ops::SymbolicBox box;
-  for (auto size : tile_) {
-    box.lo.push_back(0);
-    box.len.push_back(size);
-  }
-  return box;
-}
-
-ops::Box TileSteps::largest_tile() const {
-  return {std::vector<int64_t>(tile_.size(), 0), tile_};
-}
-
 ops::TileSymbols TileSteps::symbols(const ops::SymbolicBox& tile) const {
   ops::TileSymbols symbols{tile, {}, {}};
   for (auto& output : map_.outputs) {
     Expr first = 1, last = 1;
-    for (size_t d = 0; d < count_.size(); ++d) {
-      if (count_[d] == 1 || output.uses(static_cast<int>(d))) continue;
+    for (size_t d = 0; d < map_.dims.size(); ++d) {
+      auto count = loops_.count(static_cast<int>(d));
+      if (count == 1 || output.uses(static_cast<int>(d))) continue;
       first = both(first, equal(tile.lo[d], 0));
-      last = both(last, equal(tile.lo[d], (count_[d] - 1) * tile_[d]));
+      last = both(last, equal(tile.lo[d], (count - 1) * loops_.tile.back()[d]));
     }
     symbols.first.push_back(first);
     symbols.last.push_back(last);

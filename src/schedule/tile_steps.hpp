@@ -8,31 +8,38 @@
 
 #include "ops/operator.hpp"
 #include "plan/plan.hpp"
+#include "plan/travel.hpp"
 #include "schedule/schedule.hpp"
 
 namespace tessera::schedule {
 
+// The tile of a step at every level of the nest, outermost first: the last is what the kernel gets.
+using TileBoxes = std::vector<ops::SymbolicBox>;
+
 class TileSteps {
  public:
-  // Variables are numbered as they are made, and their names collected in `variables`.
+  // Variables are numbered as they are made, and their names collected in a list: of the section that they stand in.
   TileSteps(const ops::TileMap& map, const plan::NodePlan& plan, std::vector<std::string>& variables);
 
+  const plan::Loops& loops() const { return loops_; }
+  int levels() const { return static_cast<int>(loops_.tile.size()); }
   int64_t total() const { return total_; }
-  int64_t period(const ops::OperandMap& map) const;  // steps after which the operand's region changes
+  // Steps after which the operand's region at that level of the nest changes.
+  int64_t period(const ops::OperandMap& map, int level) const { return plan::period(map, loops_, level); }
   int new_variable(std::string name);
+  void speak_in(std::vector<std::string>& variables) { variables_ = &variables; }
 
-  // The tile of a step; values that are not constant are named in `block` ("next_m", "next_m_len").
-  ops::SymbolicBox at(const Expr& step, const std::string& prefix, Block& block);
-  ops::SymbolicBox whole() const;       // the iteration space as one tile
-  ops::SymbolicBox whole_tile() const;  // a tile with no particular place, of the largest size
-  ops::Box largest_tile() const;
+  // The tiles of a step; values that are not constant are named in `block` ("next_m", "next_m_len").
+  TileBoxes at(const Expr& step, const std::string& prefix, Block& block);
+  ops::SymbolicBox whole() const;  // the iteration space as one tile
   ops::TileSymbols symbols(const ops::SymbolicBox& tile) const;
 
  private:
+  Expr index(const plan::TileLoop& loop, const Expr& step) const;
+
   const ops::TileMap& map_;
-  std::vector<std::string>& variables_;
-  std::vector<int64_t> tile_, count_, stride_;  // by dimension; stride: steps between neighbours
-  std::vector<int> order_;
+  std::vector<std::string>* variables_;
+  plan::Loops loops_;
   int64_t total_ = 1;
 };
 

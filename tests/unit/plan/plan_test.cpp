@@ -82,18 +82,18 @@ ops::TileMap matmul(int64_t m, int64_t n, int64_t k) {
 
 TEST(Travel, AnUnchangedTileIsNotFetchedAgain) {
   auto map = matmul(8, 6, 4);
-  auto loops = make_loops(map, {4, 2, 1}, {0, 1, 2});
+  auto loops = make_loops(map, {{0, {4, 2, 1}, {0, 1, 2}}});
   EXPECT_EQ(loops.total(), 24);
-  EXPECT_EQ(period(map.inputs[1], loops), 1);
-  EXPECT_EQ(period(map.outputs[0], loops), 4);
-  auto resident = make_loops(map, {8, 2, 4}, {0, 1, 2});
-  EXPECT_EQ(period(map.inputs[0], resident), resident.total());
+  EXPECT_EQ(period(map.inputs[1], loops, 0), 1);
+  EXPECT_EQ(period(map.outputs[0], loops, 0), 4);
+  auto resident = make_loops(map, {{0, {8, 2, 4}, {0, 1, 2}}});
+  EXPECT_EQ(period(map.inputs[0], resident, 0), resident.total());
 }
 
 TEST(Travel, AReductionRunsInsideItsOutput) {
   auto map = matmul(8, 6, 4);
-  EXPECT_TRUE(legal(map, make_loops(map, {4, 2, 1}, {1, 0, 2})));
-  EXPECT_FALSE(legal(map, make_loops(map, {4, 2, 1}, {0, 2, 1})));
+  EXPECT_TRUE(legal(map, make_loops(map, {{0, {4, 2, 1}, {1, 0, 2}}})));
+  EXPECT_FALSE(legal(map, make_loops(map, {{0, {4, 2, 1}, {0, 2, 1}}})));
 }
 
 TEST(Travel, ReductionsAreSplitAtTheirOutermostAxisOnly) {
@@ -101,10 +101,10 @@ TEST(Travel, ReductionsAreSplitAtTheirOutermostAxisOnly) {
   ops::TileMap map{{{"a", 6}, {"b", 5}, {"c", 4}}, {}, {}, {}};
   map.inputs = {{true, {6, 5, 4}, {AxisMap::along(0), AxisMap::along(1), AxisMap::along(2)}}};
   map.outputs = {{true, {1, 5, 1}, {AxisMap::whole(1), AxisMap::along(1), AxisMap::whole(1)}}};
-  EXPECT_TRUE(legal(map, make_loops(map, {2, 1, 4}, {1, 0, 2})));
-  EXPECT_FALSE(legal(map, make_loops(map, {2, 1, 2}, {1, 0, 2}))) << "terms would come in another order";
-  EXPECT_TRUE(legal(map, make_loops(map, {1, 1, 2}, {1, 0, 2})));
-  EXPECT_FALSE(legal(map, make_loops(map, {1, 1, 2}, {1, 2, 0})));
+  EXPECT_TRUE(legal(map, make_loops(map, {{0, {2, 1, 4}, {1, 0, 2}}})));
+  EXPECT_FALSE(legal(map, make_loops(map, {{0, {2, 1, 2}, {1, 0, 2}}}))) << "terms would come in another order";
+  EXPECT_TRUE(legal(map, make_loops(map, {{0, {1, 1, 2}, {1, 0, 2}}})));
+  EXPECT_FALSE(legal(map, make_loops(map, {{0, {1, 1, 2}, {1, 2, 0}}})));
 }
 
 TEST(Plan, FitsTheBudgetItWasGiven) {

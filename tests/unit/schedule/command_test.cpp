@@ -97,7 +97,7 @@ TEST(Command, EveryByteOfARegionLandsWhereItBelongs) {
       box.lo.push_back(r.box.lo[a]);
       box.len.push_back(r.box.len[a]);
     }
-    auto c = command_for(r.map, box, r.box.len, 4, engine(rank, 131064));
+    auto c = command_for(Container::whole(r.map), box, r.box.len, 4, engine(rank, 131064));
     Landing where(static_cast<size_t>(count(r.map.view)), -1);
     land(c, 131064, where);
     ASSERT_EQ(where, expected(r)) << "round " << round << " view " << to_string(r.map.view) << " lo "
@@ -107,7 +107,7 @@ TEST(Command, EveryByteOfARegionLandsWhereItBelongs) {
 
 TEST(Command, LinesOfAMatrixAreOneCommand) {
   ops::OperandMap map{true, {128, 784}, {ops::AxisMap::whole(128), ops::AxisMap::whole(784)}};
-  auto c = command_for(map, {{64, 0}, {64, 392}}, {64, 392}, 4, engine(2, 131064));
+  auto c = command_for(Container::whole(map), {{64, 0}, {64, 392}}, {64, 392}, 4, engine(2, 131064));
   EXPECT_TRUE(c.loops.empty());
   EXPECT_EQ(c.line.constant(), 1568);
   EXPECT_EQ(c.lines.constant(), 64);
@@ -117,7 +117,7 @@ TEST(Command, LinesOfAMatrixAreOneCommand) {
 
 TEST(Command, WholeRowsMergeIntoOneLine) {
   ops::OperandMap map{true, {8, 16}, {ops::AxisMap::whole(8), ops::AxisMap::whole(16)}};
-  auto c = command_for(map, {{2, 0}, {4, 16}}, {4, 16}, 4, engine(2, 131064));
+  auto c = command_for(Container::whole(map), {{2, 0}, {4, 16}}, {4, 16}, 4, engine(2, 131064));
   EXPECT_EQ(c.line.constant(), 256);
   EXPECT_EQ(c.lines.constant(), 1);
 }

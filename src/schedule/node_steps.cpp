@@ -1,0 +1,433 @@
+#include "schedule/node_steps.hpp"
+
+#include <algorithm>
+
+namespace tessera::schedule {
+
+Result<std::unique_ptr<NodeSteps>> NodeSteps::make(const Graph& graph, NodeId id, const plan::NodePlan& plan,
+                                                   NodeBuffers buffers, const target::Target& target) {
+  std::unique_ptr<NodeSteps> steps(new NodeSteps(graph, id, plan, std::move(buffers), target));
+  CHECK_OK(steps->collect());
+  return steps;
+}
+
+Result<void> NodeSteps::collect() {
+  TRY(op_, ops::definition(graph_, node_));
+  TRY(map_, op_->tile_map(ops::NodeContext{graph_, node_}));
+  section_.node = id_;
+  steps_.emplace(map_, plan_, section_.variables);
+  for (size_t i = 0; i < plan_.inputs.size(); ++i)
+    if (plan_.inputs[i].present)
+      CHECK_OK(
+          add_operand(Transfer::Direction::In, map_.inputs[i], node_.inputs[i], plan_.inputs[i], buffers_.inputs[i]));
+  for (size_t o = 0; o < plan_.outputs.size(); ++o)
+    if (plan_.outputs[o].present)
+      CHECK_OK(add_operand(Transfer::Direction::Out, map_.outputs[o], node_.outputs[o], plan_.outputs[o],
+                           buffers_.outputs[o]));
+  for (size_t i = 0; i < ways_.size(); ++i)
+    for (size_t o = i + 1; o < ways_.size(); ++o)
+      if (ways_[i].in() && !ways_[o].in() && ways_[i].slots == ways_[o].slots) {
+        ways_[i].partner = static_cast<int>(o);
+        ways_[o].partner = static_cast<int>(i);
+      }
+  return {};
+}
+
+Result<void> NodeSteps::add_operand(Transfer::Direction direction, const ops::OperandMap& map, TensorId tensor,
+                                    const plan::OperandPlan& operand, const OperandBuffers& buffers) {
+  for (size_t h = 0; h < operand.hops.size(); ++h) {
+    auto& hop = operand.hops[h];
+    Way way{.direction = direction, .map = &map, .tensor = tensor};
+    way.element_size = size_of(graph_.at(tensor).type.dtype);
+    for (size_t level = 0; level < plan_.nest.size(); ++level)
+      if (plan_.nest[level].level == hop.to) way.level = static_cast<int>(level);
+    TRY(way.engine, engine_between(hop.from, hop.to));
+    way.far = h == 0 ? buffers.home : buffers.slots[h - 1];
+    way.slots = buffers.slots[h];
+    way.slot_count = hop.slots;
+    way.period = steps_->period(map, way.level);
+    way.times = total() / way.period;
+    way.outer = h == 0 ? -1 : static_cast<int>(ways_.size()) - 1;
+    way.early = hop.early && way.in();
+    way.late = hop.late && !way.in();
+    ways_.push_back(way);
+  }
+  return {};
+}
+
+Result<int> NodeSteps::engine_between(plan::LevelId far, plan::LevelId near) const {
+  auto name = [&](plan::LevelId level) -> auto& {
+    return target_.memories[static_cast<size_t>(level)].level;
+  };
+  for (size_t e = 0; e < target_.engines.size(); ++e)
+    if (target_.engines[e].near == name(near) && target_.engines[e].far == name(far)) return static_cast<int>(e);
+  return internal_error("{}: no DMA engine between {} and {}", target_.name, name(far), name(near));
+}
+
+// ---- handles
+
+int NodeSteps::needs(int engine) const {
+  int n = 0;
+  for (auto& way : ways_)
+    if (way.engine == engine) n += way.slot_count;
+  return n;
+}
+
+int NodeSteps::early(int engine) const {
+  int n = 0;
+  for (auto& way : ways_)
+    if (way.engine == engine && way.early) n += 1;
+  return n;
+}
+
+int NodeSteps::late(int engine) const {
+  int n = 0;
+  for (auto& way : ways_)
+    if (way.engine == engine && way.late) n += way.slot_count;
+  return n;
+}
+
+int64_t NodeSteps::most_pieces(const Way& way) const {
+  Block names;  // pieces depend on lengths only, which a tile at the start has too
+  std::vector<std::string> variables;
+  auto steps = TileSteps(map_, plan_, variables);
+  return command(way, steps.at(Expr::var(steps.new_variable("t")), "", names)).most_pieces();
+}
+
+std::vector<int> NodeSteps::number_handles(const std::vector<int>& first, const std::vector<int>& spare) {
+  std::vector<int> hungry(target_.engines.size()), next = first;
+  std::vector<int64_t> pieces;
+  for (auto& way : ways_) {
+    pieces.push_back(most_pieces(way));
+    if (pieces.back() > 1) hungry[static_cast<size_t>(way.engine)] += way.slot_count;
+  }
+  for (size_t w = 0; w < ways_.size(); ++w) {
+    auto& way = ways_[w];
+    auto e = static_cast<size_t>(way.engine);
+    constexpr int64_t kDeepEnough = 4;  // in flight for one operand
+    if (pieces[w] > 1)
+      way.pool = static_cast<int>(std::min<int64_t>({pieces[w], kDeepEnough, 1 + std::max(0, spare[e]) / hungry[e]}));
+    way.first_handle = next[e];
+    next[e] += way.slot_count * way.pool;
+  }
+  for (size_t e = 0; e < next.size(); ++e) next[e] -= first[e];
+  return next;
+}
+
+void NodeSteps::shift_handles(int engine, int by) {
+  for (auto& way : ways_)
+    if (way.engine == engine) way.first_handle += by;
+}
+
+// ---- the section
+
+Section NodeSteps::section(NodeSteps* before, NodeSteps* after) {
+  if (plan_.nest.empty()) {
+    if (before) before->wait_late(section_.variables, section_.body);
+    if (after)
+      for (int level : {1, 0}) after->issue_early(level, section_.variables, section_.body);
+    section_.body.push_back({kernel(0, steps_->whole())});
+    return std::move(section_);
+  }
+  tile_loop(before, after);
+  return std::move(section_);
+}
+
+void NodeSteps::tile_loop(NodeSteps* before, NodeSteps* after) {
+  auto& body = section_.body;
+  prologue(body);
+  // What comes from far away is asked for a whole node ahead.
+  if (after) after->issue_early(1, section_.variables, body);
+  if (total() == 1) {
+    step(0, steps_->at(0, "", body), before, after, body);
+  } else {
+    auto t = steps_->new_variable("t");
+    Block inside;
+    auto tiles = steps_->at(Expr::var(t), "", inside);
+    step(Expr::var(t), tiles, before, after, inside);
+    body.push_back({Loop{t, total(), std::move(inside)}});
+  }
+  epilogue(body);
+  drop_unused(body);
+}
+
+// What is fetched once is fetched here, and the first tile of everything that is fetched ahead: from the outside in.
+void NodeSteps::prologue(Block& body) {
+  auto first = steps_->at(0, "", body);
+  for (int level = 0; level <= innermost(); ++level)
+    for (auto& way : ways_)
+      if (way.in() && way.level == level && (way.resident() || way.doubled()) && !way.early) fetch(way, 0, first, body);
+  for (auto& way : ways_)
+    if (way.in() && way.level == innermost() && way.resident()) wait(way, 0, first, body);
+}
+
+void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, NodeSteps* after, Block& body) {
+  for (int level = 0; level <= innermost(); ++level) fetch_now(level, t, tiles, body);
+  for (int level = 0; level <= innermost(); ++level) fetch_ahead(level, t, body);
+  arrive(t, tiles, body);
+  free_slots(t, body);
+  Block next, last;
+  if (after) after->issue_early(0, section_.variables, next);
+  guard(equal(t, total() - 1), std::move(next), body);
+  body.push_back({kernel(t, tiles.back())});
+  if (before) before->wait_late(section_.variables, last);
+  guard(equal(t, 0), std::move(last), body);
+  for (int level = innermost(); level >= 0; --level) write_back(level, t, tiles, body);
+}
+
+// Ways whose tiles change together stand under one condition.
+template <class Which, class Each>
+void NodeSteps::by_period(Which which, Each each) {
+  std::vector<std::pair<int64_t, int64_t>> seen;
+  for (auto& way : ways_) {
+    if (way.resident() || !which(way) || std::ranges::count(seen, std::pair{way.period, span(way)})) continue;
+    seen.emplace_back(way.period, span(way));
+    std::vector<const Way*> group;
+    for (auto& other : ways_)
+      if (!other.resident() && which(other) && other.period == way.period && span(other) == span(way))
+        group.push_back(&other);
+    each(way.period, span(way), group);
+  }
+}
+
+// A tile for the next turn of the outer slots can be fetched before this turn is over only if both turns are there;
+// what is updated in place comes back to the outer slot first.
+bool NodeSteps::ahead_across(const Way& way) const {
+  if (way.outer < 0) return true;
+  auto& outer = ways_[static_cast<size_t>(way.outer)];
+  return outer.resident() || (outer.doubled() && way.partner < 0);
+}
+
+// What passes through an outer slot is there only when that has arrived.
+void NodeSteps::fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
+  if (way.outer >= 0) {
+    auto& outer = ways_[static_cast<size_t>(way.outer)];
+    Block arrived;
+    wait(outer, step / outer.period, tiles, arrived);
+    guard(outer.resident() ? equal(step, 0) : equal(step % outer.period, 0), std::move(arrived), body);
+  }
+  issue(way, step, tiles, body);
+}
+
+void NodeSteps::fetch_now(int level, const Expr& t, const TileBoxes& tiles, Block& body) {
+  by_period([&](auto& way) { return way.in() && way.level == level && !way.doubled(); },
+            [&](int64_t period, int64_t, auto& group) {
+              Block now;
+              for (auto* way : group) {
+                Block one;
+                fetch(*way, t, tiles, one);
+                guard(way->early ? less(0, t) : Expr(1), std::move(one), now);
+              }
+              guard(equal(t % period, 0), std::move(now), body);
+            });
+  by_period([&](auto& way) { return way.in() && way.level == level && way.doubled() && !ahead_across(way); },
+            [&](int64_t, int64_t span, auto& group) {
+              Block now;
+              for (auto* way : group) fetch(*way, t, tiles, now);
+              guard(both(equal(t % span, 0), less(0, t)), std::move(now), body);
+            });
+}
+
+void NodeSteps::fetch_ahead(int level, const Expr& t, Block& body) {
+  for (bool across : {true, false})
+    by_period([&](auto& way) { return way.in() && way.level == level && way.doubled() && ahead_across(way) == across; },
+              [&](int64_t period, int64_t span, auto& group) {
+                Expr local = span == total() ? t : t % span;
+                if (!across && period == span) return;
+                Block ahead, old;
+                // An in-place slot is free again only when what was written back from it has left.
+                auto before = steps_->at(t - period, "old_", old);
+                for (auto* way : group)
+                  if (way->partner >= 0) wait(ways_[static_cast<size_t>(way->partner)], t / period - 1, before, old);
+                drop_unused(old);
+                guard(less(period - 1, local), std::move(old), ahead);
+                auto next = steps_->at(t + period, "next_", ahead);
+                for (auto* way : group) fetch(*way, t + period, next, ahead);
+                auto within = across ? less(t + period, total()) : less(local + period, span);
+                guard(both(equal(t % period, 0), within), std::move(ahead), body);
+              });
+}
+
+void NodeSteps::arrive(const Expr& t, const TileBoxes& tiles, Block& body) {
+  by_period([&](auto& way) { return way.in() && way.level == innermost(); },
+            [&](int64_t period, int64_t, auto& group) {
+              Block now;
+              for (auto* way : group) wait(*way, t / period, tiles, now);
+              guard(equal(t % period, 0), std::move(now), body);
+            });
+}
+
+// A slot that was written back two turns ago may be written again once that has left.
+void NodeSteps::free_slots(const Expr& t, Block& body) {
+  by_period([](auto& way) { return !way.in() && way.doubled() && way.partner < 0; },
+            [&](int64_t period, int64_t span, auto& group) {
+              if (2 * period >= span) return;
+              Block now;
+              auto old = steps_->at(t - 2 * period, "old_", now);
+              for (auto* way : group) wait(*way, t / period - 2, old, now);
+              Expr local = span == total() ? t : t % span;
+              guard(both(equal(t % period, 0), less(2 * period - 1, local)), std::move(now), body);
+            });
+}
+
+void NodeSteps::write_back(int level, const Expr& t, const TileBoxes& tiles, Block& body) {
+  by_period([&](auto& way) { return !way.in() && way.level == level; },
+            [&](int64_t period, int64_t, auto& group) {
+              Block now;
+              for (auto* way : group) send_home(*way, t, tiles, now);
+              for (auto* way : group)
+                if (!way->doubled()) wait(*way, t / period, tiles, now);
+              guard(equal(t % period, period - 1), std::move(now), body);
+            });
+}
+
+// An outer slot leaves when everything that came to it from inside has arrived.
+void NodeSteps::send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body) {
+  for (auto& inner : ways_) {
+    if (inner.in() || inner.outer < 0 || &ways_[static_cast<size_t>(inner.outer)] != &way) continue;
+    if (!inner.resident() && !inner.doubled()) continue;
+    Expr turn = t / inner.period;
+    if (inner.doubled() && way.period >= 2 * inner.period) {
+      auto old = steps_->at(t - inner.period, "old_", body);
+      wait(inner, turn - 1, old, body);
+    }
+    wait(inner, turn, tiles, body);
+  }
+  issue(way, t, tiles, body);
+}
+
+void NodeSteps::epilogue(Block& body) {
+  auto end = steps_->at(total() - 1, "", body);
+  for (int level = innermost(); level >= 0; --level)
+    for (auto& way : ways_)
+      if (!way.in() && way.resident() && way.level == level) send_home(way, total() - 1, end, body);
+  for (auto& way : ways_)
+    if (!way.in() && way.outer < 0 && !way.late && (way.resident() || way.doubled()))
+      for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)
+        wait(way, turn, steps_->at(turn * way.period, "", body), body);
+}
+
+void NodeSteps::issue_early(int memory, std::vector<std::string>& variables, Block& body) {
+  if (plan_.nest.empty()) return;
+  steps_->speak_in(variables);
+  auto first = steps_->at(0, "", body);
+  for (auto& way : ways_)
+    if (way.early && plan_.nest[static_cast<size_t>(way.level)].level == memory) issue(way, 0, first, body);
+  steps_->speak_in(section_.variables);
+}
+
+void NodeSteps::wait_late(std::vector<std::string>& variables, Block& body) {
+  if (plan_.nest.empty()) return;
+  steps_->speak_in(variables);
+  for (auto& way : ways_)
+    if (way.late && (way.resident() || way.doubled()))
+      for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)
+        wait(way, turn, steps_->at(turn * way.period, "", body), body);
+  steps_->speak_in(section_.variables);
+}
+
+// ---- transfers and calls
+
+Container NodeSteps::container(const Way& way, const TileBoxes& tiles) const {
+  if (way.outer < 0) return Container::whole(*way.map);
+  auto level = static_cast<size_t>(ways_[static_cast<size_t>(way.outer)].level);
+  return {ops::region(*way.map, tiles[level], map_)};
+}
+
+Command NodeSteps::command(const Way& way, const TileBoxes& tiles) const {
+  auto level = static_cast<size_t>(way.level);
+  return command_for(container(way, tiles), ops::region(*way.map, tiles[level], map_),
+                     plan::extents(*way.map, steps_->loops().tile[level]), way.element_size,
+                     target_.engines[static_cast<size_t>(way.engine)]);
+}
+
+void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
+  auto c = command(way, tiles);
+  Expr turn = step / way.period;
+  Transfer transfer{way.direction, way.engine, way.tensor,
+                    ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_)};
+  transfer.far = {way.far, 0, c.far_byte};
+  if (way.outer >= 0) {
+    auto& outer = ways_[static_cast<size_t>(way.outer)];
+    transfer.far.slot = slot(outer, step / outer.period);
+  }
+  transfer.near = {way.slots, slot(way, turn), 0};
+  transfer.line = c.line;
+  transfer.lines = c.lines;
+  transfer.far_stride = c.far_stride;
+  transfer.handle = slot(way, turn) * way.pool + way.first_handle;
+  if (c.loops.empty()) {
+    body.push_back({std::move(transfer)});
+    return;
+  }
+  // From the inside out: the command, then one loop after another around it.
+  std::vector<int> indices;
+  Expr piece = 0;
+  for (auto& loop : c.loops) {
+    indices.push_back(steps_->new_variable(loop.name));
+    Expr i = Expr::var(indices.back());
+    piece = piece * loop.count + i;
+    transfer.far.byte = transfer.far.byte + i * loop.far_step;
+    transfer.near.byte = transfer.near.byte + i * loop.near_step;
+  }
+  if (c.chunked >= 0) {
+    Expr done = Expr::var(indices[static_cast<size_t>(c.chunked)]) * c.chunk;
+    if (c.chunks_lines)
+      transfer.lines = min(Expr(c.chunk), c.lines - done);
+    else
+      transfer.line = min(Expr(c.chunk), c.line - done);
+  }
+  transfer.handle = transfer.handle + piece % Expr(static_cast<int64_t>(way.pool));
+  Block inner;
+  if (c.most_pieces() > way.pool) {
+    Block reuse;
+    reuse.push_back({Wait{transfer.handle}});
+    guard(less(way.pool - 1, piece), std::move(reuse), inner);
+  }
+  inner.push_back({std::move(transfer)});
+  for (size_t l = c.loops.size(); l-- > 0;) {
+    Block around;
+    around.push_back({Loop{indices[l], c.loops[l].count, std::move(inner)}});
+    inner = std::move(around);
+  }
+  for (auto& step_of_loop : inner) body.push_back(std::move(step_of_loop));
+}
+
+void NodeSteps::wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body) {
+  auto c = command(way, tiles);
+  Expr handle = slot(way, turn) * way.pool + way.first_handle;
+  if (c.loops.empty() || way.pool == 1) {
+    body.push_back({Wait{handle}});
+    return;
+  }
+  auto q = steps_->new_variable("piece");
+  Block one;
+  one.push_back({Wait{handle + Expr::var(q)}});
+  body.push_back({Loop{q, min(Expr(static_cast<int64_t>(way.pool)), c.pieces()), std::move(one)}});
+}
+
+Kernel NodeSteps::kernel(const Expr& t, const ops::SymbolicBox& tile) {
+  Kernel k{id_, tile};
+  auto place = [&](const ops::OperandMap& map, int64_t size, const OperandBuffers& buffers,
+                   const plan::OperandPlan& operand) -> Place {
+    if (!operand.present) return {};
+    if (operand.hops.empty()) {
+      auto from = command_for(Container::whole(map), ops::region(map, tile, map_), map.view, size, {});
+      return {buffers.home, 0, from.far_byte};
+    }
+    return {buffers.slots.back(),
+            t / steps_->period(map, innermost()) % Expr(static_cast<int64_t>(operand.hops.back().slots))};
+  };
+  auto element = [&](TensorId tensor) { return tensor ? size_of(graph_.at(tensor).type.dtype) : int64_t{1}; };
+  for (size_t i = 0; i < plan_.inputs.size(); ++i)
+    k.inputs.push_back(place(map_.inputs[i], element(node_.inputs[i]), buffers_.inputs[i], plan_.inputs[i]));
+  for (size_t o = 0; o < plan_.outputs.size(); ++o)
+    k.outputs.push_back(place(map_.outputs[o], element(node_.outputs[o]), buffers_.outputs[o], plan_.outputs[o]));
+  for (size_t s = 0; s < plan_.scratch.size(); ++s)
+    k.scratch.push_back(
+        place(map_.scratch[s].map, size_of(map_.scratch[s].dtype), buffers_.scratch[s], plan_.scratch[s]));
+  k.call = op_->kernel(ops::NodeContext{graph_, node_}, steps_->symbols(tile));
+  return k;
+}
+
+}  // namespace tessera::schedule

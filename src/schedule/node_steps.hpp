@@ -1,0 +1,121 @@
+// All that one node does: its tile loop with everything that moves and runs in it, and the pieces of it that stand in
+// the sections of its neighbours.
+//
+//   conv, then relu with x early:   section conv: { fetch x0, w; loop t: { ...; if last: fetch relu.x0; conv(t); ... }
+//   }
+//                                   section relu: { loop t: { ...; wait x(t); relu(t); if first: wait conv's last y } }
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/error.hpp"
+#include "plan/plan.hpp"
+#include "schedule/command.hpp"
+#include "schedule/schedule.hpp"
+#include "schedule/tile_steps.hpp"
+#include "target/target.hpp"
+
+namespace tessera::schedule {
+
+// Where the operands of a node live and the slots through which they pass: by operand, then by hop.
+struct OperandBuffers {
+  BufferId home;
+  std::vector<BufferId> slots;
+};
+struct NodeBuffers {
+  std::vector<OperandBuffers> inputs, outputs, scratch;
+};
+
+// One direction of one operand over one hop.
+struct Way {
+  Transfer::Direction direction = Transfer::Direction::In;
+  const ops::OperandMap* map = nullptr;
+  TensorId tensor;
+  int64_t element_size = 4;
+  int level = 0;        // of the nest: whose tiles stand in the slots
+  int engine = 0;       // index into Target::engines
+  BufferId far, slots;  // far: the home, or the slots of the hop outside
+  int slot_count = 1;
+  int64_t period = 1, times = 1;  // steps that a tile stays, and tiles in all
+  int outer = -1;                 // the way over the hop outside, in the same direction
+  int partner = -1;               // the other direction of an in-place operand
+  bool early = false, late = false;
+  int first_handle = 0, pool = 1;
+
+  bool in() const { return direction == Transfer::Direction::In; }
+  bool resident() const { return times == 1; }
+  bool doubled() const { return slot_count == 2; }
+};
+
+class NodeSteps {
+ public:
+  static Result<std::unique_ptr<NodeSteps>> make(const Graph& graph, NodeId id, const plan::NodePlan& plan,
+                                                 NodeBuffers buffers, const target::Target& target);
+
+  NodeId node() const { return id_; }
+  // Handles that the node needs at least on an engine: of all its ways, or of those that reach into a neighbour.
+  int needs(int engine) const;
+  int early(int engine) const;
+  int late(int engine) const;
+  // Gives the node its handles on every engine, from `first[engine]`; up to `spare[engine]` more than it needs go to
+  // operands that travel in pieces. How many it took, by engine.
+  std::vector<int> number_handles(const std::vector<int>& first, const std::vector<int>& spare);
+  void shift_handles(int engine, int by);
+
+  Section section(NodeSteps* before, NodeSteps* after);
+
+ private:
+  NodeSteps(const Graph& graph, NodeId id, const plan::NodePlan& plan, NodeBuffers buffers,
+            const target::Target& target)
+      : graph_(graph), node_(graph.at(id)), id_(id), plan_(plan), buffers_(std::move(buffers)), target_(target) {}
+
+  Result<void> collect();
+  Result<void> add_operand(Transfer::Direction direction, const ops::OperandMap& map, TensorId tensor,
+                           const plan::OperandPlan& operand, const OperandBuffers& buffers);
+  Result<int> engine_between(plan::LevelId far, plan::LevelId near) const;
+
+  void tile_loop(NodeSteps* before, NodeSteps* after);
+  void prologue(Block& body);
+  void step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, NodeSteps* after, Block& body);
+  void epilogue(Block& body);
+  // What stands in the sections around, with names of theirs.
+  void issue_early(int level_of_memory, std::vector<std::string>& variables, Block& body);
+  void wait_late(std::vector<std::string>& variables, Block& body);
+
+  template <class Which, class Each>
+  void by_period(Which which, Each each);
+  void fetch_now(int level, const Expr& t, const TileBoxes& tiles, Block& body);
+  void fetch_ahead(int level, const Expr& t, Block& body);
+  void arrive(const Expr& t, const TileBoxes& tiles, Block& body);
+  void free_slots(const Expr& t, Block& body);
+  void write_back(int level, const Expr& t, const TileBoxes& tiles, Block& body);
+  void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
+  void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
+  bool ahead_across(const Way& way) const;
+  int64_t span(const Way& way) const { return way.outer >= 0 ? ways_[static_cast<size_t>(way.outer)].period : total(); }
+
+  Kernel kernel(const Expr& t, const ops::SymbolicBox& tile);
+  Container container(const Way& way, const TileBoxes& tiles) const;
+  Command command(const Way& way, const TileBoxes& tiles) const;
+  int64_t most_pieces(const Way& way) const;
+  void issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
+  void wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body);
+  Expr slot(const Way& way, const Expr& turn) const { return turn % Expr(static_cast<int64_t>(way.slot_count)); }
+  int64_t total() const { return steps_->total(); }
+  int innermost() const { return steps_->levels() - 1; }
+
+  const Graph& graph_;
+  const Node& node_;
+  NodeId id_;
+  const plan::NodePlan& plan_;
+  NodeBuffers buffers_;
+  const target::Target& target_;
+  const ops::Operator* op_ = nullptr;
+  ops::TileMap map_;
+  std::optional<TileSteps> steps_;
+  std::vector<Way> ways_;
+  Section section_;
+};
+
+}  // namespace tessera::schedule
