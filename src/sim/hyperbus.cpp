@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "memory/hyperram.hpp"
 #include "sim/chip.hpp"
 
 namespace tessera::sim {
@@ -145,18 +146,9 @@ void HyperBus::begin_line(Line line, uint64_t ps) {
   line_ = line;
 }
 
-// Chip select, latency, command and address, the data at a byte a cycle, deselect. What is written comes from L2 more
-// slowly than the bus takes it; only the first word is already there.
 uint64_t HyperBus::line_time(const Transfer& t, uint32_t bytes) const {
-  const uint64_t overhead =
-      static_cast<uint64_t>(timing_.hyper_turnaround + timing_.hyper_command + timing_.hyper_end) + t.latency;
-  const auto periph = static_cast<uint64_t>(timing_.cluster_period_ps),
-             soc = static_cast<uint64_t>(timing_.soc_period_ps);
-  if (t.read) return (overhead + bytes) * periph + static_cast<uint64_t>(timing_.hyper_read_end_soc) * soc;
-  const uint64_t words = (bytes + 3) / 4 - 1;
-  return overhead * periph +
-         std::max(bytes * periph, words * static_cast<uint64_t>(timing_.hyper_write_word_soc) * soc) +
-         static_cast<uint64_t>(timing_.hyper_write_end_soc) * soc;
+  return static_cast<uint64_t>(
+      memory::hyper_transaction(timing_, {.read = t.read, .bytes = bytes, .latency = t.latency}).count);
 }
 
 void HyperBus::copy(const Line& line) {

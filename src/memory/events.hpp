@@ -1,0 +1,47 @@
+// Discrete events in the order of (time, sequence): two runs are the same, whatever the machine they run on.
+//
+//   events.at(Picoseconds(10), handler, 7);     events.run_until(Picoseconds(20))  -> handler.on_event(7), now() is 20
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "memory/time.hpp"
+
+namespace tessera::memory {
+
+class EventHandler {
+ public:
+  virtual ~EventHandler() = default;
+  virtual void on_event(uint64_t what) = 0;
+};
+
+class EventQueue {
+ public:
+  Picoseconds now() const { return now_; }
+  // A time that is past means now. Events of one time happen in the order in which they were asked for.
+  void at(Picoseconds time, EventHandler& handler, uint64_t what);
+  // The next event; false where there is none.
+  bool step();
+  // Every event up to and with that time.
+  void run_until(Picoseconds time);
+  std::optional<Picoseconds> next() const;
+
+ private:
+  struct Event {
+    Picoseconds time;
+    uint64_t sequence = 0;
+    EventHandler* handler = nullptr;
+    uint64_t what = 0;
+  };
+  static bool later(const Event& a, const Event& b) {
+    return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+  }
+
+  Picoseconds now_;
+  uint64_t sequence_ = 0;
+  std::vector<Event> heap_;
+};
+
+}  // namespace tessera::memory

@@ -1,0 +1,48 @@
+#include "memory/link.hpp"
+
+#include <algorithm>
+
+namespace tessera::memory {
+namespace {
+
+enum : uint64_t { kPieceSent, kPieceArrived };
+
+}  // namespace
+
+void HostLink::send(Bytes bytes, Bytes piece, LinkSink& sink, uint64_t tag) {
+  const bool was_free = jobs_.empty();
+  jobs_.push_back({bytes, std::max(piece, timing_.packet), &sink, tag});
+  if (!was_free) return;
+  run_start_ = events_.now();
+  run_bytes_ = {};
+  busy_before_run_ = busy_;
+  start_piece();
+}
+
+void HostLink::start_piece() {
+  const auto& job = jobs_.front();
+  run_bytes_ += std::min(job.left, job.piece);
+  events_.at(run_start_ + duration_of(run_bytes_, timing_.bytes_per_second), *this, kPieceSent);
+}
+
+void HostLink::end_piece() {
+  auto& job = jobs_.front();
+  const Bytes sent = std::min(job.left, job.piece);
+  job.left -= sent;
+  bytes_ += sent;
+  busy_ = busy_before_run_ + (events_.now() - run_start_);
+  flying_.push_back({job.sink, job.tag, sent, job.left.count == 0});
+  events_.at(events_.now() + timing_.latency, *this, kPieceArrived);
+  if (job.left.count == 0) jobs_.pop_front();
+  if (!jobs_.empty()) return start_piece();
+  if (idle_) idle_->wire_free();
+}
+
+void HostLink::on_event(uint64_t what) {
+  if (what == kPieceSent) return end_piece();
+  const Flight flight = flying_.front();
+  flying_.pop_front();
+  flight.sink->arrived(flight.tag, flight.bytes, flight.last);
+}
+
+}  // namespace tessera::memory

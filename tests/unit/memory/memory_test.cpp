@@ -1,0 +1,129 @@
+// Events, the host link, HyperRAM, addresses.
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "memory/dram.hpp"
+#include "memory/hyperram.hpp"
+#include "memory/link.hpp"
+#include "support/expect_error.hpp"
+
+namespace tessera::memory {
+namespace {
+
+struct Recorder : EventHandler, LineSink, LinkSink {
+  explicit Recorder(EventQueue& e) : events(e) {}
+  void on_event(uint64_t what) override { seen.push_back({events.now().count, what}); }
+  void line_done(uint64_t tag) override { on_event(tag); }
+  void arrived(uint64_t tag, Bytes bytes, bool last) override {
+    on_event(tag);
+    received += bytes;
+    lasts += last;
+  }
+  void wire_free() override { ++frees; }
+  EventQueue& events;
+  std::vector<std::pair<int64_t, uint64_t>> seen;
+  Bytes received;
+  int lasts = 0, frees = 0;
+};
+
+using Seen = std::vector<std::pair<int64_t, uint64_t>>;
+
+TEST(Events, TimeThenSequence) {
+  EventQueue events;
+  Recorder r(events);
+  events.at(Picoseconds(20), r, 1);
+  events.at(Picoseconds(10), r, 2);
+  events.at(Picoseconds(20), r, 3);
+  events.at(Picoseconds(10), r, 4);
+  events.run_until(Picoseconds(15));
+  EXPECT_EQ(events.now().count, 15);
+  events.at(Picoseconds(3), r, 5);  // past: now
+  while (events.step()) {
+  }
+  EXPECT_EQ(r.seen, (Seen{{10, 2}, {10, 4}, {15, 5}, {20, 1}, {20, 3}}));
+}
+
+TEST(Fixed, EveryLineTakesTheSame) {
+  EventQueue events;
+  Recorder r(events);
+  FixedLatency memory(events, Picoseconds(70));
+  memory.request(0, false, r, 1);
+  events.run_until(Picoseconds(30));
+  memory.request(64, true, r, 2);
+  while (events.step()) {
+  }
+  EXPECT_EQ(r.seen, (Seen{{70, 1}, {100, 2}}));
+}
+
+TEST(Link, OneAtATimeInTheOrderOfAsking) {
+  EventQueue events;
+  Recorder a(events), b(events);
+  HostLink link(events, {.bytes_per_second = 1'000'000'000, .latency = Picoseconds(500'000), .packet = 256_B});
+  link.when_free(a);
+  link.send(1000_B, 256_B, a, 1);  // 256 + 256 + 256 + 232
+  link.send(100_B, 256_B, b, 2);
+  while (events.step()) {
+  }
+  EXPECT_EQ(a.seen, (Seen{{756'000, 1}, {1'012'000, 1}, {1'268'000, 1}, {1'500'000, 1}}));
+  EXPECT_EQ(b.seen, (Seen{{1'600'000, 2}}));
+  EXPECT_EQ(a.received, 1000_B);
+  EXPECT_EQ(a.lasts, 1);
+  EXPECT_EQ(a.frees, 1);  // not between the two
+  EXPECT_EQ(link.bytes(), 1100_B);
+  EXPECT_EQ(link.busy().count, 1'100'000);
+}
+
+TEST(Link, PiecesDoNotAddUpTheirRounding) {
+  EventQueue events;
+  Recorder r(events);
+  HostLink link(events, {.bytes_per_second = 1'500'000'000, .latency = {}, .packet = 64_B});
+  link.send(884'736_B, 64_B, r, 1);
+  while (events.step()) {
+  }
+  EXPECT_EQ(events.now().count, 589'824'000);
+  EXPECT_EQ(link.busy().count, 589'824'000);
+}
+
+TEST(Link, LargeAndSlow) {
+  // 20 GB: bytes * 10^12 is far beyond 64 bits.
+  EXPECT_EQ(duration_of(Bytes(20'000'000'000), 4'750'000).count, 4'210'526'315'789'474);
+  EXPECT_EQ(duration_of(1_B, 4'000'000'000'000).count, 1);  // never zero
+  EXPECT_EQ(duration_of(0_B, 1).count, 0);
+}
+
+TEST(Hyper, TheChipsOwnNumbers) {
+  const auto chip = target::load_target("siracusa", std::string(TESSERA_ROOT) + "/targets").value();
+  const auto& t = chip.timing;
+  // turnaround 2, command 6, end 1, twice six cycles of latency, a byte a cycle.
+  const auto read = hyper_transaction(t, {.read = true, .bytes = 64, .latency = 12});
+  EXPECT_EQ(read.count, (2 + 6 + 1 + 12 + 64) * t.cluster_period_ps + t.hyper_read_end_soc * t.soc_period_ps);
+  EventQueue events;
+  Recorder r(events);
+  HyperRam ram(events, t, 12);
+  ram.request(0, false, r, 1);
+  ram.request(64, false, r, 2);
+  while (events.step()) {
+  }
+  EXPECT_EQ(r.seen, (Seen{{read.count, 1}, {2 * read.count, 2}}));
+}
+
+TEST(Dram, AddressesFillRowsBeforeBanks) {
+  const auto t = *dram_preset("DDR3-1600");
+  EXPECT_EQ(decode_address(t, 2047).at.bank, 0);
+  EXPECT_EQ(decode_address(t, 2048).at.bank, 1);
+  EXPECT_EQ(decode_address(t, 8 * 2048).row, 1);
+  EXPECT_EQ(decode_address(t, 8 * 2048).at.bank, 0);
+  const auto hbm = *dram_preset("HBM2");
+  std::set<int> channels;
+  for (uint64_t i = 0; i < 16; ++i) channels.insert(decode_address(hbm, i * 64).channel);
+  EXPECT_EQ(channels.size(), 16u);
+  EXPECT_EQ(decode_address(hbm, 16 * 64).at.group, 1);
+}
+
+TEST(Dram, PresetsByName) {
+  test::expect_error(dram_preset("DDR9"), {"no DRAM preset 'DDR9'", "DDR3-800, DDR3-1600, DDR4-2400, HBM2"});
+}
+
+}  // namespace
+}  // namespace tessera::memory
