@@ -26,5 +26,6 @@ void add_ops(CLI::App& app, Chosen& chosen);
 void add_targets(CLI::App& app, Chosen& chosen);
 void add_alloc(CLI::App& app, Chosen& chosen);
 void add_sim(CLI::App& app, Chosen& chosen);
+void add_accel(CLI::App& app, Chosen& chosen);
 
 }  // namespace tessera::cli

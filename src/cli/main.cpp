@@ -33,6 +33,7 @@ int run(int argc, char** argv) {
   add_targets(app, chosen);
   add_alloc(app, chosen);
   add_sim(app, chosen);
+  add_accel(app, chosen);
 
   Result<int> done = 0;
   try {

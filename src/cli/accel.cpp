@@ -1,0 +1,11 @@
+#include "cli/accel.hpp"
+
+namespace tessera::cli {
+
+void add_accel(CLI::App& app, Chosen& chosen) {
+  auto* group = app.add_subcommand("accel", "LLM decoders on accelerator boards: compile, run, profile, plan");
+  group->require_subcommand(1);
+  add_accel_asm(*group, chosen);
+}
+
+}  // namespace tessera::cli

@@ -1,0 +1,10 @@
+// The subcommands of `tessera accel`, a file each.
+#pragma once
+
+#include "cli/command.hpp"
+
+namespace tessera::cli {
+
+void add_accel_asm(CLI::App& group, Chosen& chosen);  // asm and disasm
+
+}  // namespace tessera::cli
