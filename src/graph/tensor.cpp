@@ -93,31 +93,37 @@ T saturated(double v) {
 }
 
 template <class T>
-TensorData cast_to(const TensorData& data, DType to) {
+TensorData elements_of(std::span<const double> values, TensorType type) {
   std::vector<T> out;
-  out.reserve(static_cast<size_t>(data.type().elements()));
-  for (int64_t i = 0; i < data.type().elements(); ++i)
-    out.push_back(to == DType::Bool ? static_cast<T>(data.at(i) != 0) : saturated<T>(data.at(i)));
-  return TensorData::of<T>({to, data.shape()}, out);
+  out.reserve(values.size());
+  for (auto v : values) out.push_back(type.dtype == DType::Bool ? static_cast<T>(v != 0) : saturated<T>(v));
+  return TensorData::of<T>(std::move(type), out);
 }
 
 }  // namespace
 
-TensorData cast(const TensorData& data, DType to) {
-  if (data.type().dtype == to) return data;
-  switch (to) {
+TensorData saturated(std::span<const double> values, TensorType type) {
+  switch (type.dtype) {
     case DType::F32:
-      return cast_to<float>(data, to);
+      return elements_of<float>(values, std::move(type));
     case DType::I64:
-      if (data.type().dtype != DType::F32) return TensorData::i64(data.shape(), data.integers());
-      return cast_to<int64_t>(data, to);
+      return elements_of<int64_t>(values, std::move(type));
     case DType::I32:
-      return cast_to<int32_t>(data, to);
+      return elements_of<int32_t>(values, std::move(type));
     case DType::U8:
     case DType::Bool:
-      return cast_to<uint8_t>(data, to);
+      return elements_of<uint8_t>(values, std::move(type));
   }
   return {};
+}
+
+TensorData cast(const TensorData& data, DType to) {
+  if (data.type().dtype == to) return data;
+  if (to == DType::I64 && data.type().dtype != DType::F32) return TensorData::i64(data.shape(), data.integers());
+  std::vector<double> values;
+  values.reserve(static_cast<size_t>(data.type().elements()));
+  for (int64_t i = 0; i < data.type().elements(); ++i) values.push_back(data.at(i));
+  return saturated(values, {to, data.shape()});
 }
 
 }  // namespace tessera

@@ -74,6 +74,9 @@ class TensorData {
   std::shared_ptr<const std::vector<std::byte>> bytes_;
 };
 
+// Numbers as elements of a type: floats round to the nearest, integers truncate and saturate, NaN becomes 0 there.
+TensorData saturated(std::span<const double> values, TensorType type);
+
 // The value of each element in another type: floats saturate into integers, NaN becomes 0 there.
 TensorData cast(const TensorData& data, DType to);
 

@@ -53,18 +53,33 @@ TensorId Builder::integers(std::vector<int64_t> values, std::string name) {
   return constant(TensorData::i64({static_cast<int64_t>(values.size())}, values), std::move(name));
 }
 
+Array array_of(const TensorData& data) {
+  Array array{data.type().dtype, data.shape(), {}};
+  auto n = data.empty() ? 0 : data.type().elements();
+  array.v.reserve(static_cast<size_t>(n));
+  for (int64_t i = 0; i < n; ++i) array.v.push_back(data.at(i));
+  return array;
+}
+
+TensorData data_of(const Array& array) {
+  return saturated(array.v, {array.dtype, array.shape});
+}
+
+Result<void> infer_types(Graph& graph, NodeId id) {
+  auto& node = graph.at(id);
+  TRY(auto* op, definition(graph, node));
+  NodeContext context{graph, node};
+  TRY(auto types, op->infer(context));
+  if (node.outputs.size() > types.size())
+    return context.error(
+        fmt::format("has {} outputs; the operator makes at most {}", node.outputs.size(), types.size()));
+  for (size_t o = 0; o < node.outputs.size(); ++o)
+    if (node.outputs[o]) graph.at(node.outputs[o]).type = types[o];
+  return {};
+}
+
 Result<void> infer_types(Graph& graph) {
-  for (size_t n = 0; n < graph.nodes().size(); ++n) {
-    auto& node = graph.nodes()[n];
-    TRY(auto* op, definition(graph, node));
-    NodeContext context{graph, node};
-    TRY(auto types, op->infer(context));
-    if (node.outputs.size() > types.size())
-      return context.error(
-          fmt::format("has {} outputs; the operator makes at most {}", node.outputs.size(), types.size()));
-    for (size_t o = 0; o < node.outputs.size(); ++o)
-      if (node.outputs[o]) graph.at(node.outputs[o]).type = types[o];
-  }
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes().size()); ++n) CHECK_OK(infer_types(graph, NodeId{n}));
   return {};
 }
 
@@ -72,10 +87,8 @@ Result<std::vector<Array>> evaluate(const Graph& graph, std::span<const Array> i
   std::vector<Array> values(graph.tensors().size());
   for (size_t i = 0; i < values.size(); ++i) {
     auto& t = graph.tensors()[i];
-    values[i] = {t.type.dtype, t.type.shape, {}};
-    auto data = t.value.empty() ? TensorData::zeros(t.type) : t.value;
-    if (t.role != Role::Activation)
-      for (int64_t e = 0; e < t.type.elements(); ++e) values[i].v.push_back(data.at(e));
+    if (t.role == Role::Activation) continue;
+    values[i] = array_of(t.value.empty() ? TensorData::zeros(t.type) : t.value);
   }
   for (size_t i = 0; i < graph.inputs.size() && i < inputs.size(); ++i)
     values[static_cast<size_t>(graph.inputs[i].index)] = inputs[i];

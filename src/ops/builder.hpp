@@ -41,6 +41,12 @@ class Builder {
   Result<void> status_;
 };
 
+// Values for the reference, and back: floats round to float32, integers saturate.
+Array array_of(const TensorData& data);
+TensorData data_of(const Array& array);
+
+// Infers the types of what one node makes.
+Result<void> infer_types(Graph& graph, NodeId id);
 // Infers the type of every tensor that a node makes, in order, and checks each declared type against it.
 Result<void> infer_types(Graph& graph);
 

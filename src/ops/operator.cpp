@@ -44,7 +44,7 @@ Result<const Operator*> definition(const Graph&, const Node& node) {
 }
 
 bool is_view(const Operator& op) {
-  return op.tile_map == nullptr;
+  return op.tile_map == nullptr && op.expand == nullptr;
 }
 
 }  // namespace tessera::ops

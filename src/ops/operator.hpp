@@ -52,6 +52,14 @@ struct GradientContext {
   std::vector<bool> wanted;  // by input
 };
 
+// An operator that is honestly a composition is written out as nodes, before the backward pass, so that its gradient,
+// tiling and kernels are theirs. The result has a tensor for every output that the node has; an empty result says that
+// this node stands as it is.
+struct ExpandContext {
+  Builder& build;
+  const Node& node;  // a copy: building nodes does not move it
+};
+
 // Storage that outputs share with inputs.
 struct Alias {
   enum class Kind : uint8_t {
@@ -100,10 +108,14 @@ struct Operator {
   Result<std::vector<Array>> (*reference)(const NodeContext&, std::span<const Array> inputs) = nullptr;
   Result<std::vector<TensorId>> (*gradient)(GradientContext&) = nullptr;  // null: training through it is meaningless
   std::vector<Alias> (*aliases)(const NodeContext&) = nullptr;            // null: none
-  Result<TileMap> (*tile_map)(const NodeContext&) = nullptr;              // null: a pure view, no kernel
+  Result<TileMap> (*tile_map)(const NodeContext&) = nullptr;              // null: a pure view, or expanded
   KernelCall (*kernel)(const NodeContext&, const TileSymbols&) = nullptr;
   double (*cycles)(const NodeContext&, std::span<const int64_t> tile, int cores) = nullptr;  // of one kernel call
   int64_t (*macs)(const NodeContext&) = nullptr;  // multiply-adds of the whole node; null: none
+
+  Result<std::vector<TensorId>> (*expand)(ExpandContext&) = nullptr;  // null: never a composition
+  uint32_t known = 0;     // bit i: input i is used at compile time (axes, shapes, scales) and must be known then
+  bool of_types = false;  // the result depends on nothing but the inputs' types (Shape): always known at compile time
 };
 
 // Every operator, in the order of the table.

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "ops/builder.hpp"
+#include "simplify/simplify.hpp"
 #include "train/steps.hpp"
 #include "train/trainable.hpp"
 
@@ -318,12 +319,12 @@ Result<Program> adopt(Graph graph, std::optional<Graph> optimizer_graph, const O
   if (optimizer_graph) CHECK_OK(OptimizerMerge(program.graph, *optimizer_graph, options).run());
   if (options.learning_rate) CHECK_OK(override_rate(program.graph, *options.learning_rate));
   default_rates(program.graph);
-  CHECK_OK(ops::infer_types(program.graph));
+  CHECK_OK(simplify::simplify(program.graph));
   CHECK_OK(split_updates(program));
   CHECK_OK(adopt_parameters(program, options));
   CHECK_OK(find_loss(program));
   CHECK_OK(restrict_to(program, options.trainable.value_or("all")));
-  CHECK_OK(ops::infer_types(program.graph));
+  CHECK_OK(simplify::simplify(program.graph));
   auto& loss = program.graph.at(program.loss);
   if (loss.type.dtype != DType::F32 || loss.type.elements() != 1)
     return input_error("loss '{}' is {}: a training run needs a float scalar", loss.name, to_string(loss.type));

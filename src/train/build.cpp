@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/builder.hpp"
+#include "simplify/simplify.hpp"
 #include "train/adopt.hpp"
 #include "train/backward.hpp"
 #include "train/steps.hpp"
@@ -55,12 +56,21 @@ Result<void> add_loss(Program& program, Loss loss) {
   return {};
 }
 
+Result<Program> typed_program(Graph graph) {
+  CHECK_OK(verify(graph));
+  CHECK_OK(simplify::simplify(graph));
+  Program program{.graph = std::move(graph)};
+  program.data = program.graph.inputs;
+  program.parameters = frozen_parameters(program.graph);
+  return program;
+}
+
 Result<Program> from_inference(Graph graph, const Options& options) {
   if (!options.loss)
     return input_error("'{}' is an inference graph: training it needs a loss", graph.name)
         .hint("for example --loss cross_entropy, or --loss mse");
   if (graph.outputs.empty()) return input_error("'{}' has no output to take a loss of", graph.name);
-  TRY(auto program, inference_program(std::move(graph)));
+  TRY(auto program, typed_program(std::move(graph)));
   TRY(auto trainable, choose_trainable(program.graph, options.trainable.value_or("all")));
   CHECK_OK(add_loss(program, *options.loss));
   program.reset = add_reset_flag(program.graph);
@@ -78,11 +88,9 @@ Result<Program> from_inference(Graph graph, const Options& options) {
 }  // namespace
 
 Result<Program> inference_program(Graph graph) {
-  CHECK_OK(verify(graph));
-  CHECK_OK(ops::infer_types(graph));
-  Program program{.graph = std::move(graph)};
-  program.data = program.graph.inputs;
-  program.parameters = frozen_parameters(program.graph);
+  TRY(auto program, typed_program(std::move(graph)));
+  CHECK_OK(simplify::prune(program.graph));
+  CHECK_OK(verify(program.graph));
   return program;
 }
 
@@ -99,7 +107,8 @@ Result<Program> training_program(Graph graph, std::optional<Graph> optimizer_gra
   auto program = kind == GraphKind::Inference ? from_inference(std::move(graph), options)
                                               : adopt(std::move(graph), std::move(optimizer_graph), options);
   if (!program) return program;
-  remove_dead_nodes(*program);
+  CHECK_OK(simplify::simplify(program->graph));
+  CHECK_OK(simplify::prune(program->graph));
   CHECK_OK(verify(program->graph));
   return program;
 }

@@ -18,7 +18,7 @@ enum class GraphKind : uint8_t {
 };
 GraphKind kind_of(const Graph& graph);
 
-// The graph as it is, for `infer`. Types are inferred; nothing else changes.
+// The graph for `infer`, simplified: types are inferred, constants folded, dead code is gone.
 Result<Program> inference_program(Graph graph);
 
 // Whatever the file holds, as a program: an inference graph gets its loss and backward pass from the options; a

@@ -1,7 +1,5 @@
 #include "train/steps.hpp"
 
-#include <algorithm>
-
 #include "ops/builder.hpp"
 
 namespace tessera::train {
@@ -66,27 +64,6 @@ Result<void> add_updates(Program& program, const Options& options) {
                                    graph.at(parameter.weight).name + "_update");
   }
   return build.status();
-}
-
-void remove_dead_nodes(Program& program) {
-  auto& graph = program.graph;
-  std::vector<bool> needed(graph.tensors().size());
-  for (auto t : graph.outputs) needed[static_cast<size_t>(t.index)] = true;
-  std::vector<NodeId> kept;
-  for (size_t n = graph.nodes().size(); n-- > 0;) {
-    auto& node = graph.at(NodeId{static_cast<int32_t>(n)});
-    bool alive = is_accumulator(node) || is_update(node);
-    for (auto t : node.outputs) alive |= t && needed[static_cast<size_t>(t.index)];
-    if (!alive) continue;
-    // An output that nobody reads is not made: the kernel skips it and no memory is planned for it.
-    for (auto& t : node.outputs)
-      if (t && !needed[static_cast<size_t>(t.index)] && &t != &node.outputs[0] && !is_accumulator(node)) t = TensorId{};
-    for (auto t : node.inputs)
-      if (t) needed[static_cast<size_t>(t.index)] = true;
-    kept.push_back(NodeId{static_cast<int32_t>(n)});
-  }
-  std::ranges::reverse(kept);
-  graph.keep_nodes(kept);
 }
 
 }  // namespace tessera::train

@@ -30,7 +30,4 @@ TensorId accumulated(const Graph& graph, TensorId buffer);
 // One update per parameter that has an accumulator.
 Result<void> add_updates(Program& program, const Options& options);
 
-// Drops what neither an output, a state nor a parameter needs.
-void remove_dead_nodes(Program& program);
-
 }  // namespace tessera::train

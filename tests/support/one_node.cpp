@@ -9,12 +9,7 @@ namespace tessera::test {
 
 std::vector<ops::Array> reference(const Graph& graph, NodeId node, std::span<const TensorData> inputs) {
   std::vector<ops::Array> arrays;
-  for (auto& data : inputs) {
-    ops::Array a{data.type().dtype, data.shape(), {}};
-    if (!data.empty())
-      for (int64_t i = 0; i < data.type().elements(); ++i) a.v.push_back(data.at(i));
-    arrays.push_back(std::move(a));
-  }
+  for (auto& data : inputs) arrays.push_back(ops::array_of(data));
   auto op = ops::definition(graph, graph.at(node));
   if (!op) throw std::runtime_error(op.error().text());
   auto made = (*op)->reference(ops::NodeContext{graph, graph.at(node)}, arrays);

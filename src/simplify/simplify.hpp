@@ -1,0 +1,21 @@
+// Makes a graph as small as what is known at compile time allows, and infers every type on the way.
+//
+//   Shape(x) -> Gather(., 0) -> Concat(., [-1]) -> Reshape(y, .)     becomes     Reshape(y, [4,-1])
+//   Einsum("ij,jk->ik", a, b)                                        becomes     MatMul(a, b)
+#pragma once
+
+#include "base/error.hpp"
+#include "graph/graph.hpp"
+
+namespace tessera::simplify {
+
+// Node by node, in order: compositions are written out (Operator::expand), types inferred, and what has a known result
+// becomes a Constant. So a shape that a chain of nodes computes is known when the node that needs it is met. Tensors
+// keep their ids and names. A Parameter that is only used at compile time (the scales of a Resize) becomes a Constant.
+Result<void> simplify(Graph& graph);
+
+// Drops the nodes that no output, parameter or state needs, and outputs (but the first) that nobody reads. What remains
+// and has no elements is refused: there would be nothing to compute.
+Result<void> prune(Graph& graph);
+
+}  // namespace tessera::simplify
