@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "onnx/proto_tensor.hpp"
+
 namespace tessera::ops {
 
 Result<void> takes(const NodeContext& n, size_t least, size_t most) {
@@ -39,16 +41,39 @@ Result<std::vector<int64_t>> axes_of(const NodeContext& n, std::vector<int64_t> 
   return axes;
 }
 
-Result<std::vector<int64_t>> known_integers(const NodeContext& n, size_t i, std::string_view what) {
-  CHECK_OK(is_one_of(n, i, {DType::I64, DType::I32}));
+namespace {
+
+Result<TensorData> known(const NodeContext& n, size_t i, std::string_view what) {
   auto value = n.value(i);
   if (!value)
     return n.error(fmt::format("the {} ('{}') must be known at compile time", what, n.input(i).name))
         .hint("export the model with constant shapes, or fold its constants first");
-  if (value->shape().size() > 1)
+  return *value;
+}
+
+}  // namespace
+
+Result<double> known_scalar(const NodeContext& n, size_t i, std::string_view what) {
+  TRY(auto value, known(n, i, what));
+  if (value.type().elements() != 1)
+    return n.error(
+        fmt::format("the {} ('{}') must be one number, but it is {}", what, n.input(i).name, to_string(value.type())));
+  return value.at(0);
+}
+
+Result<DType> element_type(const NodeContext& n, int64_t data_type) {
+  auto element = onnx::element_of(static_cast<int>(data_type));
+  if (!element) return n.error(fmt::format("asks for elements of {}", onnx::element_name(static_cast<int>(data_type))));
+  return onnx::facts(*element).becomes;
+}
+
+Result<std::vector<int64_t>> known_integers(const NodeContext& n, size_t i, std::string_view what) {
+  CHECK_OK(is_one_of(n, i, {DType::I64, DType::I32}));
+  TRY(auto value, known(n, i, what));
+  if (value.shape().size() > 1)
     return n.error(
         fmt::format("the {} ('{}') must be a list, but it is {}", what, n.input(i).name, to_string(n.input(i).type)));
-  return value->integers();
+  return value.integers();
 }
 
 Result<std::optional<std::vector<int64_t>>> optional_axes(const NodeContext& n, size_t i) {

@@ -28,6 +28,12 @@ Result<std::vector<int64_t>> axes_of(const NodeContext& n, std::vector<int64_t> 
 // The integers of an input that must be known at compile time (`what`: "axes", "shape").
 Result<std::vector<int64_t>> known_integers(const NodeContext& n, size_t i, std::string_view what);
 
+// The one number of an input that must be known at compile time.
+Result<double> known_scalar(const NodeContext& n, size_t i, std::string_view what);
+
+// Our type for a number of ONNX's TensorProto::DataType, as attributes like `dtype` and `to` have it.
+Result<DType> element_type(const NodeContext& n, int64_t data_type);
+
 // Axes as older operator sets give them (the attribute `axes`) or newer ones (input i); nothing where neither is there.
 Result<std::optional<std::vector<int64_t>>> optional_axes(const NodeContext& n, size_t i);
 

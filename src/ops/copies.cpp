@@ -196,7 +196,8 @@ const Operator Expand{.domain = "",
                       .gradient = gradient_expand,
                       .tile_map = tile_map_expand,
                       .kernel = kernel_expand,
-                      .cycles = cycles};
+                      .cycles = cycles,
+                      .known = 0b10};
 
 }  // namespace defined
 }  // namespace tessera::ops

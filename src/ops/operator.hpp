@@ -52,9 +52,9 @@ struct GradientContext {
   std::vector<bool> wanted;  // by input
 };
 
-// An operator that is honestly a composition is written out as nodes, before the backward pass, so that its gradient,
-// tiling and kernels are theirs. The result has a tensor for every output that the node has; an empty result says that
-// this node stands as it is.
+// An operator that is honestly a composition is written out as nodes, so that its gradient, tiling and kernels are
+// theirs: before the backward pass, or behind it where it has a gradient of its own. The result has a tensor for every
+// output that the node has; an empty result says that this node stands as it is.
 struct ExpandContext {
   Builder& build;
   const Node& node;  // a copy: building nodes does not move it

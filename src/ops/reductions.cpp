@@ -157,7 +157,8 @@ constexpr Operator reducing(std::string_view domain, std::string_view type, std:
           .gradient = gradient,
           .tile_map = tile_map,
           .kernel = kernel,
-          .cycles = cycles};
+          .cycles = cycles,
+          .known = 0b10};
 }
 
 }  // namespace

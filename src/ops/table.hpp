@@ -17,6 +17,13 @@
   /* copies */                           \
   X(Transpose)                           \
   X(Expand)                              \
+  /* known at compile time */            \
+  X(Constant)                            \
+  X(ShapeOf)                             \
+  X(SizeOf)                              \
+  X(ConstantOfShape)                     \
+  X(EyeLike)                             \
+  X(Range)                               \
   /* reductions */                       \
   X(ReduceSum)                           \
   X(ReduceMean)                          \

@@ -117,7 +117,8 @@ constexpr Operator view(std::string_view type, int since, std::string_view summa
           .infer = infer,
           .reference = reference,
           .gradient = gradient,
-          .aliases = aliases};
+          .aliases = aliases,
+          .known = 0b10};
 }
 
 }  // namespace

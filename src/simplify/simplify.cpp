@@ -12,7 +12,7 @@ constexpr Bytes kWorthStoring = Bytes(4096);
 
 class Pass {
  public:
-  explicit Pass(Graph& graph) : graph_(graph) {}
+  Pass(Graph& graph, Compositions which) : graph_(graph), which_(which) {}
 
   Result<void> run() {
     fix_compile_time_operands();
@@ -30,6 +30,7 @@ class Pass {
   bool known(const Node& node, const ops::Operator& op) const;
 
   Graph& graph_;
+  Compositions which_;
   std::vector<NodeId> kept_;
 };
 
@@ -74,7 +75,7 @@ bool in_place(const ops::NodeContext& n, const ops::Operator& op) {
 // The nodes of a composition take the place of the node, and what it made keeps its id: the tensors that stand for it
 // give way. One that the composition only passes on gets a name of its own by an Identity.
 Result<bool> Pass::expand(NodeId id, const ops::Operator& op) {
-  if (!op.expand) return false;
+  if (!op.expand || (op.gradient && which_ == Compositions::WithoutGradient)) return false;
   Node node = graph_.at(id);
   auto first = static_cast<int32_t>(graph_.nodes().size());
   ops::Builder build(graph_, node.phase);
@@ -135,8 +136,8 @@ Result<bool> Pass::fold(NodeId id, const ops::Operator& op) {
 
 }  // namespace
 
-Result<void> simplify(Graph& graph) {
-  return Pass(graph).run();
+Result<void> simplify(Graph& graph, Compositions which) {
+  return Pass(graph, which).run();
 }
 
 }  // namespace tessera::simplify

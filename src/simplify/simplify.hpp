@@ -9,10 +9,14 @@
 
 namespace tessera::simplify {
 
+// Which compositions are written out. Before the backward pass only those without a gradient of their own, so that a
+// Split has its Concat; afterwards every one.
+enum class Compositions : uint8_t { WithoutGradient, All };
+
 // Node by node, in order: compositions are written out (Operator::expand), types inferred, and what has a known result
 // becomes a Constant. So a shape that a chain of nodes computes is known when the node that needs it is met. Tensors
 // keep their ids and names. A Parameter that is only used at compile time (the scales of a Resize) becomes a Constant.
-Result<void> simplify(Graph& graph);
+Result<void> simplify(Graph& graph, Compositions which = Compositions::All);
 
 // Drops the nodes that no output, parameter or state needs, and outputs (but the first) that nobody reads. What remains
 // and has no elements is refused: there would be nothing to compute.

@@ -56,9 +56,9 @@ Result<void> add_loss(Program& program, Loss loss) {
   return {};
 }
 
-Result<Program> typed_program(Graph graph) {
+Result<Program> typed_program(Graph graph, simplify::Compositions which) {
   CHECK_OK(verify(graph));
-  CHECK_OK(simplify::simplify(graph));
+  CHECK_OK(simplify::simplify(graph, which));
   Program program{.graph = std::move(graph)};
   program.data = program.graph.inputs;
   program.parameters = frozen_parameters(program.graph);
@@ -70,7 +70,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
     return input_error("'{}' is an inference graph: training it needs a loss", graph.name)
         .hint("for example --loss cross_entropy, or --loss mse");
   if (graph.outputs.empty()) return input_error("'{}' has no output to take a loss of", graph.name);
-  TRY(auto program, typed_program(std::move(graph)));
+  TRY(auto program, typed_program(std::move(graph), simplify::Compositions::WithoutGradient));
   TRY(auto trainable, choose_trainable(program.graph, options.trainable.value_or("all")));
   CHECK_OK(add_loss(program, *options.loss));
   program.reset = add_reset_flag(program.graph);
@@ -88,7 +88,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
 }  // namespace
 
 Result<Program> inference_program(Graph graph) {
-  TRY(auto program, typed_program(std::move(graph)));
+  TRY(auto program, typed_program(std::move(graph), simplify::Compositions::All));
   CHECK_OK(simplify::prune(program.graph));
   CHECK_OK(verify(program.graph));
   return program;
