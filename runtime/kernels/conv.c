@@ -1,6 +1,7 @@
 #include "conv.h"
 
 #include "ts_block.h"
+#include "ts_window.h"
 
 /* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
  * at + i * step + k * tap_step, by the weight w + k * w_step, for the output y + i * y_step. Positions in [low, high)
@@ -10,36 +11,21 @@ struct axis {
   int32_t low, high;
 };
 
-/* The taps of a position, or of neighbours that have the same. */
-struct reach {
-  int32_t first, taps;
-};
-
-static int32_t above(int32_t a, int32_t b) { /* a / b, rounded up, at least 0 */
-  return a > 0 ? (a + b - 1) / b : 0;
-}
-
 static void find_interior(struct axis* a) {
   const int32_t span = (a->taps - 1) * a->tap_step;
   if (a->taps == 0) {
     a->low = 0, a->high = a->count;
     return;
   }
-  a->low = ts_min(above(-(a->at + ts_min(span, 0)), a->step), a->count);
-  a->high = ts_min(above(a->size - a->at - ts_max(span, 0), a->step), a->count);
+  a->low = ts_min(ts_above(-(a->at + ts_min(span, 0)), a->step), a->count);
+  a->high = ts_min(ts_above(a->size - a->at - ts_max(span, 0), a->step), a->count);
   if (a->high < a->low) a->high = a->low;
 }
 
-static struct reach reach_of(const struct axis* a, int32_t position) {
-  struct reach r = {0, a->taps};
-  if (position >= a->low && position < a->high) return r;
-  const int32_t base = a->at + position * a->step, step = a->tap_step;
-  /* from the first tap: how many fall short of the data, and how many until it ends */
-  const int32_t before = step > 0 ? above(-base, step) : above(base - a->size + 1, -step);
-  const int32_t until = step > 0 ? above(a->size - base, step) : above(base + 1, -step);
-  r.first = ts_min(before, a->taps);
-  r.taps = ts_max(ts_min(until, a->taps) - r.first, 0);
-  return r;
+static struct ts_reach reach_of(const struct axis* a, int32_t position) {
+  const struct ts_reach all = {0, a->taps};
+  if (position >= a->low && position < a->high) return all;
+  return ts_reach(a->at + position * a->step, a->size, a->taps, a->tap_step);
 }
 
 /* Stretches of positions with the same taps: every edge position, and the interior as one. */
@@ -208,16 +194,16 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
   const float* w0 = p->w + group * p->w_g + m * p->w_m;
   int32_t block = 0;
   for (int32_t z = 0; z < a->z.count; ++z) {
-    const struct reach rz = reach_of(&a->z, z);
+    const struct ts_reach rz = reach_of(&a->z, z);
     for (int32_t sy = 0; sy < stretches(&a->y); ++sy) {
       int32_t y, x;
       const int32_t high = stretch(&a->y, sy, &y);
-      const struct reach ry = reach_of(&a->y, y);
+      const struct ts_reach ry = reach_of(&a->y, y);
       for (int32_t sx = 0; sx < stretches(&a->x); ++sx) {
         const int32_t wide = stretch(&a->x, sx, &x), size = high * wide, here = quarters(size), skip = lo - block;
         block += here;
         if (skip >= here) continue;
-        const struct reach rx = reach_of(&a->x, x);
+        const struct ts_reach rx = reach_of(&a->x, x);
         k.z = rz.taps, k.y = ry.taps, k.x = rx.taps;
         k.w = w0 + (a->z.w + rz.first * a->z.w_step) * k_z + (a->y.w + ry.first * a->y.w_step) * k_y + a->x.w +
               rx.first * a->x.w_step;

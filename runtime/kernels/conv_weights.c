@@ -1,19 +1,16 @@
 #include "conv_weights.h"
 
 #include "ts_block.h"
+#include "ts_window.h"
 
 /* Positions [from, to) of an axis at which a tap meets an element. */
 struct run {
   int32_t from, to;
 };
 
-static int32_t above(int32_t a, int32_t b) { /* a / b, rounded up, at least 0 */
-  return a > 0 ? (a + b - 1) / b : 0;
-}
-
 static struct run run_of(const struct ts_conv_weights_args* p, int32_t axis, int32_t tap) {
   const int32_t at = p->at[axis] + tap * p->dilation[axis], stride = p->stride[axis];
-  struct run r = {above(-at, stride), ts_min(p->y_size[axis], above(p->x_size[axis] - at, stride))};
+  struct run r = {ts_above(-at, stride), ts_min(p->y_size[axis], ts_above(p->x_size[axis] - at, stride))};
   if (r.to < r.from) r.to = r.from;
   return r;
 }

@@ -280,14 +280,18 @@ TensorId conv_small(Builder& build, const Convolution& c, TensorId large, Tensor
   return build.node({"", "Conv"}, {large, weights}, grouped(c), name);
 }
 
-// What the window never reached at the end of the large side is output padding.
+// What the window never reached at the end of the large side is output padding; where it went beyond (as a pool that
+// rounds up does), there is so much more padding.
 TensorId conv_large(Builder& build, const Convolution& c, TensorId small, TensorId weights, const std::string& name) {
-  auto attributes = grouped(c);
+  auto reached = c;
   std::vector<int64_t> rest;
   for (size_t i = 3 - c.window.rank; i < 3; ++i) {
-    auto& a = c.window.axes[i];
-    rest.push_back(a.in + a.pad + a.pad_end - (a.out - 1) * a.stride - a.span());
+    auto& a = reached.window.axes[i];
+    auto left = a.in + a.pad + a.pad_end - (a.out - 1) * a.stride - a.span();
+    rest.push_back(std::max<int64_t>(left, 0));
+    a.pad_end -= std::min<int64_t>(left, 0);
   }
+  auto attributes = grouped(reached);
   attributes.set("output_padding", rest);
   return build.node({"", "ConvTranspose"}, {small, weights}, std::move(attributes), name);
 }

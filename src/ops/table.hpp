@@ -36,6 +36,16 @@
   X(Conv)                                \
   X(ConvTranspose)                       \
   X(ConvGrad)                            \
+  /* pools */                            \
+  X(MaxPool)                             \
+  X(AveragePool)                         \
+  X(LpPool)                              \
+  X(GlobalMaxPool)                       \
+  X(GlobalAveragePool)                   \
+  X(GlobalLpPool)                        \
+  X(MaxPoolGrad)                         \
+  X(AveragePoolGrad)                     \
+  X(GlobalAveragePoolGrad)               \
   /* elementwise */                      \
   X(Relu)                                \
   X(Sigmoid)                             \

@@ -1,5 +1,7 @@
-// Gradients of convolutions against central differences.
+// Gradients of convolutions and pools against central differences.
 #include <gtest/gtest.h>
+
+#include <algorithm>
 
 #include "support/conv_cases.hpp"
 #include "support/gradient_check.hpp"
@@ -35,6 +37,45 @@ TEST(ConvTranspose, agrees_with_differences) {
     auto n = one_node({"", "ConvTranspose"}, operands, c.attributes);
     if (n.status) expect_gradient(n, rng);
   }
+}
+
+// Apart from each other by more than a difference quotient reaches, so that no maximum changes hands.
+std::vector<ops::Array> distinct(const OneNode& n, std::mt19937& rng) {
+  auto arrays = random_arrays(n, rng);
+  for (auto& a : arrays) {
+    for (size_t i = 0; i < a.v.size(); ++i) a.v[i] = 0.01 * static_cast<double>(i) + 0.005;
+    std::ranges::shuffle(a.v, rng);
+  }
+  return arrays;
+}
+
+TEST(Pools, agree_with_differences) {
+  std::mt19937 rng(3);
+  for (auto* op : {"MaxPool", "AveragePool", "LpPool"})
+    for (int i = 0; i < 25; ++i) {
+      auto window = random_window(rng, 6);
+      Shape x{random_extent(rng, 2), random_extent(rng, 3)};
+      x.insert(x.end(), window.in.begin(), window.in.end());
+      window.attributes.set("kernel_shape", window.kernel);
+      for (auto* name : {"ceil_mode", "count_include_pad", "storage_order"})
+        if (rng() % 2) window.attributes.set(name, int64_t{1});
+      window.attributes.set("p", among(rng, 1, 3));
+      auto n = one_node({"", op}, {f32(x)}, window.attributes);
+      ASSERT_TRUE(n.status) << n.status.error().text();
+      EXPECT_EQ(gradient_failure(n, distinct(n, rng), {true}, rng, 1e-4), "") << op << to_string(x);
+    }
+}
+
+TEST(GlobalPools, agree_with_differences) {
+  std::mt19937 rng(4);
+  for (auto* op : {"GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"})
+    for (int i = 0; i < 20; ++i) {
+      Shape x{random_extent(rng, 3), random_extent(rng, 3)};
+      for (size_t axes = 1 + rng() % 3; axes > 0; --axes) x.push_back(random_extent(rng, 4));
+      auto n = one_node({"", op}, {f32(x)}, {{"p", among(rng, 1, 3)}});
+      ASSERT_TRUE(n.status) << n.status.error().text();
+      EXPECT_EQ(gradient_failure(n, distinct(n, rng), {true}, rng, 1e-4), "") << op << to_string(x);
+    }
 }
 
 }  // namespace

@@ -1,0 +1,27 @@
+/* Sliding windows along one axis: what convolutions and pools share.
+ *
+ *   at -1, size 5, 3 taps of step 1:  taps 1 and 2 meet elements 0 and 1  ->  {1, 2}
+ */
+#ifndef TS_WINDOW_H
+#define TS_WINDOW_H
+
+#include "ts_kernel.h"
+
+/* a / b, rounded up, at least 0 */
+static inline int32_t ts_above(int32_t a, int32_t b) {
+  return a > 0 ? (a + b - 1) / b : 0;
+}
+
+/* The taps of a position that meet an element of [0, size): tap k meets at + k * step. */
+struct ts_reach {
+  int32_t first, taps;
+};
+static inline struct ts_reach ts_reach(int32_t at, int32_t size, int32_t taps, int32_t step) {
+  const int32_t before = step > 0 ? ts_above(-at, step) : ts_above(at - size + 1, -step);
+  const int32_t until = step > 0 ? ts_above(size - at, step) : ts_above(at + 1, -step);
+  const int32_t first = ts_min(before, taps);
+  const struct ts_reach r = {first, ts_max(ts_min(until, taps) - first, 0)};
+  return r;
+}
+
+#endif
