@@ -8,6 +8,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accel/region.hpp"
@@ -28,6 +29,9 @@ Manifest make_manifest(std::span<const Region> regions);
 Result<Manifest> read_manifest(const std::filesystem::path& path);
 Result<Manifest> parse_manifest(std::string_view text, std::string_view file);
 std::string manifest_text(const Manifest& manifest);
+
+Result<Kind> parse_kind(std::string_view text);
+std::string_view name_of(Kind kind);
 
 struct KindTotals {
   uint64_t weight = 0, kv = 0, activation = 0;

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "accel/manifest.hpp"
 #include "accel/memory_model.hpp"
 #include "base/error.hpp"
 #include "memory/link.hpp"
@@ -33,12 +34,12 @@ enum class Accounting {
 };
 
 struct MemoryOptions {
-  std::optional<MemoryModelKind> kind;        // none: auto where a board is given, else hbm
-  std::optional<target::Board> board;         // none: for models other than hbm, the memory and link of custom_a7
-  std::vector<Region> regions;                // the manifest's
-  std::optional<uint64_t> manifest_capacity;  // the manifest's ddr_capacity_bytes
-  std::optional<uint64_t> ddr_capacity;       // --ddr-capacity
-  std::optional<int64_t> host_bandwidth;      // --host-bandwidth
+  std::optional<MemoryModelKind> kind;    // none: auto where a board is given, else hbm
+  std::optional<target::Board> board;     // none: for models other than hbm, the memory and link of custom_a7
+  std::vector<Region> regions;            // the program's: statistics by kind are by these
+  std::optional<Manifest> manifest;       // --manifest: what is resident, swapped or streamed; none: the regions
+  std::optional<uint64_t> ddr_capacity;   // --ddr-capacity
+  std::optional<int64_t> host_bandwidth;  // --host-bandwidth
   bool prefetch = true;
   Start start = Start::Warm;
   Accounting accounting = Accounting::Own;
@@ -48,11 +49,13 @@ struct MemoryOptions {
 struct MemorySetup {
   MemoryModelKind kind = MemoryModelKind::Hbm;  // never Auto
   bool chosen_by_auto = false;
+  KindTotals bytes;    // of the regions
   std::string preset;  // of the DRAM
   uint64_t capacity = 0;
-  std::string capacity_source;  // "--ddr-capacity", "manifest", "board nexys_video"
-  memory::LinkTiming link;
+  std::string capacity_source;             // "--ddr-capacity", "manifest", "board nexys_video"
+  std::optional<memory::LinkTiming> link;  // none: nothing comes from the host in time
   std::string link_source;
+  std::vector<std::string> notes;  // what does not fit as asked
 };
 Result<MemorySetup> set_up_memory(const MemoryOptions& options);
 Result<std::unique_ptr<MemoryModel>> make_memory_model(const MemoryOptions& options);
