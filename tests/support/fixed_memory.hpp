@@ -29,6 +29,7 @@ class FixedMemory : public accel::MemoryModel {
     done_.push_back(free_ + options_.latency);
     return {static_cast<int64_t>(done_.size()) - 1};
   }
+  accel::TransferId host_transfer(memory::Picoseconds now, Bytes) override { return submit(now, {}); }
   memory::Picoseconds finish(accel::TransferId id) override { return memory::Picoseconds(done_[id.index]); }
   memory::Picoseconds drain(memory::Picoseconds now) override {
     for (auto d : done_) now = std::max(now, memory::Picoseconds(d));

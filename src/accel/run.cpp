@@ -1,0 +1,55 @@
+#include "accel/run.hpp"
+
+#include <algorithm>
+
+#include "accel/machine.hpp"
+
+namespace tessera::accel {
+namespace {
+
+std::vector<float> read_probe(const Machine& machine, const Probe& probe, int64_t hidden, int64_t mlen) {
+  std::vector<float> values(static_cast<size_t>(probe.tokens * hidden));
+  for (int64_t t = 0; t < probe.tokens; ++t)
+    for (int64_t j = 0; j < hidden; ++j)
+      values[t * hidden + j] = machine.vector_row(probe.tensor.row + j / mlen * probe.tensor.rows + t)[j % mlen];
+  return values;
+}
+
+}  // namespace
+
+Result<RunResult> run_program(const Program& program, MemoryModel& memory, const RunOptions& options) {
+  if (options.image && static_cast<int64_t>(options.image->size()) < program.memory_bytes)
+    return input_error("a memory image of {} bytes; the program needs {}", options.image->size(), program.memory_bytes);
+  CHECK_OK(check(program.machine));
+  Machine machine(program.machine, memory, program.memory_bytes, options.image);
+  CHECK_OK(machine.load(program.words));
+  machine.preload_fp(program.fp_sram);
+  RunResult result;
+  auto probe = program.probes.begin();
+  const auto advance = [&](uint32_t pc) -> Result<void> {
+    for (; probe != program.probes.end() && probe->at <= pc; ++probe) {
+      CHECK_OK(machine.run_until(probe->at));
+      if (options.image && options.probed)
+        options.probed(*probe, read_probe(machine, *probe, program.model.hidden, program.machine.mlen));
+    }
+    return machine.run_until(pc);
+  };
+  for (const auto& section : program.sections) {
+    const auto cycles = machine.cycles(), stalls = machine.stall_cycles();
+    CHECK_OK(advance(section.end));
+    result.sections.push_back({machine.cycles() - cycles, machine.stall_cycles() - stalls});
+  }
+  CHECK_OK(advance(static_cast<uint32_t>(program.words.size())));
+  machine.finish_transfers();
+  result.total = std::max(machine.time(), memory.drain(machine.time()));
+  result.cycles = machine.cycles();
+  result.stall_cycles = machine.stall_cycles();
+  result.busy_cycles = result.cycles - result.stall_cycles;
+  result.instructions = machine.instructions();
+  for (int c = 0; c < op_classes; ++c)
+    result.classes[std::string(name_of(static_cast<OpClass>(c)))] = machine.busy(static_cast<OpClass>(c));
+  result.memory = memory.statistics();
+  return result;
+}
+
+}  // namespace tessera::accel
