@@ -24,7 +24,7 @@ class Builder {
 
   void constants() {
     const int64_t hidden = s.hidden_blocks * s.mlen;
-    add(0, "x", "X", Kind::Activation, s.padded, hidden, !s.plena);
+    if (s.plena) add(0, "x", "X", Kind::Activation, s.padded, hidden);
     if (s.plena) add(0, "positions", "POS", Kind::Activation, s.padded, hidden);
     if (s.head_blocks == 1) add(0, "rope", "R_rope", Kind::Activation, s.mlen, s.mlen);
     const int64_t positions = s.plena ? s.padded : s.kv_rows;
@@ -106,8 +106,11 @@ DecoderLayout lay_out(const DecoderShape& s, const MachineConfig& machine) {
     if (s.plena) b.layer_cache(l);
   }
   if (s.head) b.head_weights();
-  if (!s.plena)
+  if (!s.plena) {
     for (int64_t l = 0; l < s.layers; ++l) b.layer_cache(l);
+    // Last, since only its size depends on how many tokens a program works on: programs for one context share an image.
+    b.add(0, "x", "X", Kind::Activation, s.padded, s.hidden_blocks * s.mlen, true);
+  }
   b.out.bytes = round_up(b.out.bytes, 64);
   return std::move(b.out);
 }

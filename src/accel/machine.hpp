@@ -7,6 +7,7 @@
 //   TRY(m.load(words)); CHECK_OK(m.run_until(words.size()));      m.cycles(), m.stall_cycles()
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <deque>
@@ -36,6 +37,8 @@ class Machine {
   Result<void> run_until(uint32_t pc);
   // Waits for every transfer.
   void finish_transfers();
+  // Idles until a time.
+  void wait_until(memory::Picoseconds time) { now_ = std::max(now_, config_.cycle_at(time)); }
 
   int64_t cycles() const { return now_; }
   int64_t stall_cycles() const { return stalled_; }

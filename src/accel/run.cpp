@@ -25,6 +25,15 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   CHECK_OK(machine.load(program.words));
   machine.preload_fp(program.fp_sram);
   RunResult result;
+  machine.wait_until(options.start);
+  const auto begin = machine.cycles();
+  const auto host = [&](int64_t bytes) {
+    if (!options.host || bytes == 0) return;
+    const auto before = machine.cycles();
+    machine.wait_until(memory.finish(memory.host_transfer(machine.time(), Bytes(bytes))));
+    result.host_cycles += machine.cycles() - before;
+  };
+  host(program.host_bytes_in);
   auto probe = program.probes.begin();
   const auto advance = [&](uint32_t pc) -> Result<void> {
     for (; probe != program.probes.end() && probe->at <= pc; ++probe) {
@@ -41,10 +50,11 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   }
   CHECK_OK(advance(static_cast<uint32_t>(program.words.size())));
   machine.finish_transfers();
-  result.total = std::max(machine.time(), memory.drain(machine.time()));
-  result.cycles = machine.cycles();
+  host(program.host_bytes_out);
+  result.total = std::max(machine.time(), memory.drain(machine.time())) - options.start;
+  result.cycles = machine.cycles() - begin;
   result.stall_cycles = machine.stall_cycles();
-  result.busy_cycles = result.cycles - result.stall_cycles;
+  result.busy_cycles = result.cycles - result.stall_cycles - result.host_cycles;
   result.instructions = machine.instructions();
   for (int c = 0; c < op_classes; ++c)
     result.classes[std::string(name_of(static_cast<OpClass>(c)))] = machine.busy(static_cast<OpClass>(c));

@@ -15,6 +15,8 @@ namespace tessera::accel {
 
 struct RunOptions {
   std::vector<uint8_t>* image = nullptr;  // the memory; null: timing alone
+  memory::Picoseconds start;              // where an earlier program on the same memory model ended
+  bool host = true;                       // embeddings come over the link first, logits go over it last
   // Called with a probe's tensor, rows of `model.hidden` floats, where there are numerics.
   std::function<void(const Probe&, const std::vector<float>&)> probed;
 };
@@ -23,8 +25,9 @@ struct RunResult {
   int64_t cycles = 0;        // of the machine, waits included
   int64_t busy_cycles = 0;   // of its instructions
   int64_t stall_cycles = 0;  // waiting for the DMA
+  int64_t host_cycles = 0;   // waiting for the host, before and after
   int64_t instructions = 0;
-  memory::Picoseconds total;  // until the memory has drained
+  memory::Picoseconds total;  // from the start until the memory has drained
   MemoryStatistics memory;
   struct Part {
     int64_t cycles = 0, stall_cycles = 0;
