@@ -6,6 +6,7 @@ void add_accel(CLI::App& app, Chosen& chosen) {
   auto* group = app.add_subcommand("accel", "LLM decoders on accelerator boards: compile, run, profile, plan");
   group->require_subcommand(1);
   add_accel_asm(*group, chosen);
+  add_accel_manifest(*group, chosen);
 }
 
 }  // namespace tessera::cli

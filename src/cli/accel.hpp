@@ -6,5 +6,6 @@
 namespace tessera::cli {
 
 void add_accel_asm(CLI::App& group, Chosen& chosen);  // asm and disasm
+void add_accel_manifest(CLI::App& group, Chosen& chosen);
 
 }  // namespace tessera::cli
