@@ -26,7 +26,8 @@ Result<std::optional<Bytes>> parse_budget(std::string_view option, const Text& t
   if (!text) return std::optional<Bytes>();
   auto bytes = parse_bytes(*text);
   if (!bytes) return std::move(bytes.error()).within(option);
-  if (bytes->count == 0) return input_error("{} {}: a budget must be more than nothing", option, *text);
+  if (bytes->count == 0 && option != "--l3")
+    return input_error("{} {}: a budget must be more than nothing", option, *text);
   return std::optional(*bytes);
 }
 
@@ -93,9 +94,10 @@ void add_device(CLI::App& command, DeviceFlags& flags) {
   command.add_option("--tiling", flags.tiling, "off: every operator in one call on whole tensors")->type_name("on|off");
   command.add_option("--buffering", flags.buffering, "slots an operand's tiles pass through")
       ->type_name("auto|single|double");
-  command.add_option("--home", flags.home, "memory that tensors live in")->type_name("auto|L2");
+  command.add_option("--home", flags.home, "memory that tensors live in (auto: by cost)")->type_name("auto|L2|L3");
   command.add_option("--l1", flags.l1, "budget of the nearest memory (default: the chip's)")->type_name("64k");
   command.add_option("--l2", flags.l2, "budget of the next memory (default: the chip's)")->type_name("2M");
+  command.add_option("--l3", flags.l3, "budget of the external memory (default: the chip's; 0: none)")->type_name("8M");
   command.add_option("--cores", flags.cores, "cores that work (default: all of the chip's)")->type_name("N");
 }
 
@@ -129,11 +131,14 @@ Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFla
                        {{"auto", Buffering::Auto}, {"single", Buffering::Single}, {"double", Buffering::Double}})));
   }
   if (device.home) {
-    CHECK_OK(
-        parse_word("--home", *device.home, std::to_array<std::pair<std::string_view, int>>({{"auto", 0}, {"L2", 1}})));
+    using plan::Home;
+    TRY(options.plan.home, parse_word("--home", *device.home,
+                                      std::to_array<std::pair<std::string_view, Home>>(
+                                          {{"auto", Home::Auto}, {"L2", Home::L2}, {"L3", Home::L3}})));
   }
   TRY(options.plan.l1, parse_budget("--l1", device.l1));
   TRY(options.plan.l2, parse_budget("--l2", device.l2));
+  TRY(options.plan.l3, parse_budget("--l3", device.l3));
   if (device.cores) {
     TRY(options.cores, parse_integer("--cores", *device.cores, 1, 1024));
   }

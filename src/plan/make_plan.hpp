@@ -13,11 +13,13 @@
 namespace tessera::plan {
 
 enum class Buffering : uint8_t { Auto, Single, Double };
+enum class Home : uint8_t { Auto, L2, L3 };
 
 struct Options {
   bool tiling = true;  // false: every operator in one call on whole tensors where they live
   Buffering buffering = Buffering::Auto;
-  std::optional<Bytes> l1, l2;  // budgets; default: the chip's memories
+  Home home = Home::Auto;
+  std::optional<Bytes> l1, l2, l3;  // budgets; default: the chip's memories
   int cores = 8;
 };
 

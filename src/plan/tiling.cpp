@@ -2,116 +2,57 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
-
-#include "plan/allocation/allocate.hpp"
-#include "plan/travel.hpp"
+#include <functional>
 
 namespace tessera::plan {
 
-namespace {
-
-// Instructions around the kernel, per tile and per transfer: loop, guards, argument block, fork and join.
-constexpr double kTileOverhead = 60, kTransferOverhead = 25;
-
-// An operand as the search sees it. An in-place pair is one operand that travels both ways.
-struct Traveller {
-  const ops::OperandMap* map = nullptr;
-  int64_t element_size = 4;
-  bool in = false, out = false;
-  int input = -1, output = -1, scratch = -1;
-};
-
-struct Candidate {
-  std::vector<int64_t> tile;
-  std::vector<int> order;
-  std::vector<int> slots;  // by traveller
-  double cycles = 0;
-  Bytes bytes;
-};
-
-class Search {
- public:
-  explicit Search(const TilingProblem& problem) : p_(problem), dims_(problem.map.dims.size()) { collect(); }
-
-  std::optional<Candidate> best() {
-    enumerate([&](const std::vector<int64_t>& tile) { consider(tile, p_.buffering); });
-    // Forced double means double wherever it fits at all; single remains for what cannot have two slots.
-    if (!best_) enumerate([&](const std::vector<int64_t>& tile) { consider(tile, Buffering::Single); });
-    return best_;
-  }
-
-  Bytes smallest() {
-    auto least = Bytes(INT64_MAX);
-    enumerate([&](const std::vector<int64_t>& tile) {
-      auto bytes = memory(tile, std::vector<int>(travellers_.size(), 1));
-      if (bytes < least && !orders(tile).empty()) least = bytes;
-    });
-    return least;
-  }
-
-  NodePlan plan(const Candidate& chosen) const;
-
- private:
-  void collect();
-  std::vector<Bytes> place(const Candidate& chosen) const;
-  std::vector<int64_t> sizes(size_t dim) const;
-  template <class Visit>
-  void enumerate(Visit visit);
-  std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
-  void consider(const std::vector<int64_t>& tile, Buffering buffering);
-  double cost(const Loops& loops, const std::vector<int>& slots) const;
-  Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile) const {
-    return align_up(Bytes(footprint(*t.map, tile).elements * t.element_size), std::max(p_.alignment, t.element_size));
-  }
-  Bytes memory(const std::vector<int64_t>& tile, const std::vector<int>& slots) const {
-    Bytes sum;
-    for (size_t i = 0; i < travellers_.size(); ++i) sum += slot_size(travellers_[i], tile) * slots[i];
-    return sum;
-  }
-
-  const TilingProblem& p_;
-  size_t dims_;
-  std::vector<Traveller> travellers_;
-  std::optional<Candidate> best_;
-};
-
-void Search::collect() {
-  auto& [graph, node] = p_.node;
+std::vector<Traveller> travellers(const TilingProblem& p) {
+  auto& [graph, node] = p.node;
+  std::vector<Traveller> out;
   std::vector<ops::Alias> aliases;
-  if (p_.op->aliases) aliases = p_.op->aliases(p_.node);
+  if (p.op->aliases) aliases = p.op->aliases(p.node);
   auto in_place = [&](int output) {
     for (auto& a : aliases)
       if (a.kind == ops::Alias::Kind::InPlace && a.output == output) return a.input;
     return -1;
   };
-  for (size_t i = 0; i < p_.map.inputs.size(); ++i)
-    if (p_.map.inputs[i].present)
-      travellers_.push_back(
-          {&p_.map.inputs[i], size_of(graph.at(node.inputs[i]).type.dtype), true, false, static_cast<int>(i)});
-  for (size_t o = 0; o < p_.map.outputs.size(); ++o) {
-    if (!p_.map.outputs[o].present) continue;
+  for (size_t i = 0; i < p.map.inputs.size(); ++i) {
+    if (!p.map.inputs[i].present) continue;
+    Traveller t{.map = &p.map.inputs[i], .in = true, .input = static_cast<int>(i), .home = p.input_homes[i]};
+    t.element_size = size_of(graph.at(node.inputs[i]).type.dtype);
+    out.push_back(t);
+  }
+  for (size_t o = 0; o < p.map.outputs.size(); ++o) {
+    if (!p.map.outputs[o].present) continue;
     auto partner = in_place(static_cast<int>(o));
-    auto at = std::ranges::find_if(travellers_, [&](auto& t) { return partner >= 0 && t.input == partner; });
-    if (at == travellers_.end())
-      at = travellers_.insert(at, {&p_.map.outputs[o], size_of(graph.at(node.outputs[o]).type.dtype), false, false});
+    auto at = std::ranges::find_if(out, [&](auto& t) { return partner >= 0 && t.input == partner; });
+    if (at == out.end()) {
+      out.push_back({.map = &p.map.outputs[o], .home = p.output_homes[o]});
+      at = out.end() - 1;
+      at->element_size = size_of(graph.at(node.outputs[o]).type.dtype);
+    }
     at->out = true;
     at->output = static_cast<int>(o);
   }
-  for (size_t s = 0; s < p_.map.scratch.size(); ++s) {
-    Traveller t{&p_.map.scratch[s].map, size_of(p_.map.scratch[s].dtype)};
-    t.scratch = static_cast<int>(s);
-    travellers_.push_back(t);
-  }
+  for (size_t s = 0; s < p.map.scratch.size(); ++s)
+    out.push_back({.map = &p.map.scratch[s].map,
+                   .element_size = size_of(p.map.scratch[s].dtype),
+                   .scratch = static_cast<int>(s)});
+  return out;
 }
+
+namespace {
+
+// Instructions around the kernel, per tile and per transfer: loop, guards, argument block, fork and join.
+constexpr double kTileOverhead = 90, kTransferOverhead = 45;
 
 // Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
 // combine; multiples of four beside them, because kernels are blocked by four.
-std::vector<int64_t> Search::sizes(size_t dim) const {
-  auto extent = p_.map.dims[dim].extent;
-  if (!p_.map.dims[dim].divisible || extent == 1) return {extent};
-  auto divisible = std::ranges::count_if(p_.map.dims, [](auto& d) { return d.divisible && d.extent > 1; });
-  double ratio = divisible == 1 ? 1.1 : divisible == 2 ? 1.3 : divisible == 3 ? 1.6 : 2.5;
+std::vector<int64_t> sizes(const ops::TileMap& map, size_t dim) {
+  auto extent = map.dims[dim].extent;
+  if (!map.dims[dim].divisible || extent == 1) return {extent};
+  auto divisible = std::ranges::count_if(map.dims, [](auto& d) { return d.divisible && d.extent > 1; });
+  double ratio = divisible == 1 ? 1.1 : divisible == 2 ? 1.3 : divisible == 3 ? 1.6 : divisible == 4 ? 2.1 : 3.0;
   std::vector<int64_t> out{1, extent};
   for (double size = 1; size < static_cast<double>(extent); size *= ratio) {
     auto parts = (extent + static_cast<int64_t>(size) - 1) / static_cast<int64_t>(size);
@@ -124,20 +65,128 @@ std::vector<int64_t> Search::sizes(size_t dim) const {
   return out;
 }
 
-template <class Visit>
-void Search::enumerate(Visit visit) {
+void for_each_tile(const ops::TileMap& map, const std::function<void(const std::vector<int64_t>&)>& visit) {
   std::vector<std::vector<int64_t>> choices;
-  for (size_t d = 0; d < dims_; ++d) choices.push_back(sizes(d));
-  std::vector<size_t> at(dims_, 0);
-  std::vector<int64_t> tile(dims_);
+  for (size_t d = 0; d < map.dims.size(); ++d) choices.push_back(sizes(map, d));
+  std::vector<size_t> at(choices.size(), 0);
+  std::vector<int64_t> tile(choices.size());
   while (true) {
-    for (size_t d = 0; d < dims_; ++d) tile[d] = choices[d][at[d]];
+    for (size_t d = 0; d < choices.size(); ++d) tile[d] = choices[d][at[d]];
     visit(tile);
-    size_t d = dims_;
+    size_t d = choices.size();
     while (d > 0 && ++at[d - 1] == choices[d - 1].size()) at[--d] = 0;
     if (d == 0) return;
   }
 }
+
+class Search {
+ public:
+  explicit Search(const TilingProblem& problem) : p_(problem), travellers_(travellers(problem)) {
+    for (auto& t : travellers_) far_ |= t.scratch < 0 && t.home == kL3;
+    for (auto& d : p_.map.dims) whole_.push_back(d.extent);
+  }
+
+  // The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
+  std::vector<Tiling> run() {
+    collect();
+    std::vector<Tiling> out;
+    for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
+      auto limit = Bytes(static_cast<int64_t>(static_cast<double>(p_.l1.budget.count) * part));
+      const Tiling* best = nullptr;
+      for (auto& f : found_)
+        if (f.l1_bytes <= limit && (!best || f.cycles < best->cycles)) best = &f;
+      if (best && std::ranges::none_of(out, [&](auto& o) { return o.l1_bytes == best->l1_bytes; }))
+        out.push_back(*best);
+    }
+    return out;
+  }
+
+  std::optional<Tiling> whole_call() {
+    TileLevel level{kL2, whole_, natural_order()};
+    Tiling tiling;
+    if (far_) tiling.nest = {level};
+    tiling.l1.resize(travellers_.size());
+    tiling.l2.resize(travellers_.size());
+    double moved = 0;
+    for (size_t i = 0; i < travellers_.size(); ++i) {
+      auto& t = travellers_[i];
+      if (t.scratch >= 0 || t.home != kL3) continue;
+      tiling.l2[i] = {1, slot_size(t, whole_, p_.l2)};
+      tiling.l2_bytes += tiling.l2[i].bytes();
+      moved +=
+          once(t, whole_, t.map->view, *p_.l2.engine, Way::In) + once(t, whole_, t.map->view, *p_.l2.engine, Way::Out);
+    }
+    if (tiling.l2_bytes > p_.l2.budget) return std::nullopt;
+    tiling.cycles = p_.op->cycles(p_.node, whole_, p_.cores) + moved;
+    return tiling;
+  }
+
+  Least least() {
+    Least least{Bytes(INT64_MAX), Bytes(INT64_MAX)};
+    for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
+      if (!contiguous_at_home(tile) || orders(tile).empty()) return;
+      Bytes near, far;
+      for (auto& t : travellers_) {
+        if (passes_l1(t)) near += slot_size(t, tile, p_.l1);
+        if (passes_l2(t)) far += slot_size(t, tile, p_.l2);
+      }
+      least.l1 = std::min(least.l1, near);
+      least.l2 = std::min(least.l2, far);
+    });
+    return least;
+  }
+
+ private:
+  bool passes_l1(const Traveller& t) const { return t.scratch >= 0 || t.home != kL1; }
+  bool passes_l2(const Traveller& t) const { return t.scratch < 0 && t.home == kL3; }
+
+  std::vector<int> natural_order() const {
+    std::vector<int> order;
+    for (size_t d = 0; d < whole_.size(); ++d) order.push_back(static_cast<int>(d));
+    return order;
+  }
+
+  Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile, const Floor& floor) const {
+    return align_up(Bytes(count(extents(*t.map, tile)) * t.element_size), std::max(floor.alignment, t.element_size));
+  }
+
+  // A kernel works on dense tiles; one that lives in the near memory must be a single stretch of it.
+  bool contiguous_at_home(const std::vector<int64_t>& tile) const {
+    return std::ranges::all_of(travellers_,
+                               [&](auto& t) { return passes_l1(t) || footprint(*t.map, tile).lines == 1; });
+  }
+
+  void collect() {
+    for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
+      Bytes bytes;
+      for (auto& t : travellers_)
+        if (passes_l1(t)) bytes += slot_size(t, tile, p_.l1);
+      if (bytes > p_.l1.budget || !contiguous_at_home(tile)) return;
+      for (auto& order : orders(tile)) inner(tile, order);
+    });
+    if (far_) spread_outwards();
+  }
+
+  std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
+  void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
+  void spread_outwards();
+  std::vector<std::vector<int64_t>> outer_tiles(const std::vector<int64_t>& tile) const;
+  void offer(Tiling tiling);
+  std::optional<Tiling> buffered(const std::vector<TileLevel>& nest, bool twice) const;
+  void estimate(Tiling& tiling, const Loops& loops) const;
+  double compute(const Loops& loops) const;
+  double once(const Traveller& t, const std::vector<int64_t>& tile, const Shape& around,
+              const target::DmaEngine& engine, Way way) const {
+    if (way == Way::In ? !t.in : !t.out) return 0;
+    return transfer_cycles(footprint(*t.map, tile, around), t.element_size, engine, way);
+  }
+
+  const TilingProblem& p_;
+  std::vector<Traveller> travellers_;
+  bool far_ = false;
+  std::vector<int64_t> whole_;
+  std::vector<Tiling> found_;  // none is both slower and larger than another
+};
 
 // Loop orders worth trying: reduction loops innermost in their own order, the others in every order while few run.
 std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) const {
@@ -145,9 +194,9 @@ std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) c
   const ops::OperandMap* output = nullptr;
   for (auto& o : p_.map.outputs)
     if (o.present && (!output || o.view.size() > output->view.size())) output = &o;
-  for (size_t d = 0; d < dims_; ++d) {
+  for (size_t d = 0; d < whole_.size(); ++d) {
     auto dim = static_cast<int>(d);
-    if (tile[d] == p_.map.dims[d].extent)
+    if (tile[d] == whole_[d])
       resting.push_back(dim);
     else if (output && !output->uses(dim))
       reduced.push_back(dim);
@@ -159,112 +208,206 @@ std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) c
     std::vector<int> order = resting;
     order.insert(order.end(), running.begin(), running.end());
     order.insert(order.end(), reduced.begin(), reduced.end());
-    if (legal(p_.map, make_loops(p_.map, {{p_.near, tile, order}}))) found.push_back(std::move(order));
+    if (legal(p_.map, make_loops(p_.map, {{kL1, tile, order}}))) found.push_back(std::move(order));
   } while (running.size() <= 3 && std::ranges::next_permutation(running).found);
   return found;
 }
 
-void Search::consider(const std::vector<int64_t>& tile, Buffering buffering) {
-  std::vector<int> single(travellers_.size(), 1);
-  auto bytes = memory(tile, single);
-  if (bytes > p_.budget) return;
-  for (auto& order : orders(tile)) {
-    auto loops = make_loops(p_.map, {{p_.near, tile, order}});
-    std::vector<int> twice = single;
-    for (size_t i = 0; i < travellers_.size(); ++i)
-      if (travellers_[i].scratch < 0 && period(*travellers_[i].map, loops, 0) < loops.total()) twice[i] = 2;
-    auto offer = [&](const std::vector<int>& slots) {
-      auto needed = memory(tile, slots);
-      if (needed > p_.budget) return;
-      auto cycles = cost(loops, slots);
-      if (!best_ || cycles < best_->cycles) best_ = {tile, order, slots, cycles, needed};
-    };
-    if (buffering != Buffering::Double) offer(single);
-    if (buffering != Buffering::Single) offer(twice);
+void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& order) {
+  std::vector<TileLevel> nest{{kL1, tile, order}};
+  // Forced double means double wherever it fits at all; single remains for what cannot have two slots.
+  for (bool twice : {true, false}) {
+    if (twice ? p_.buffering == Buffering::Single : false) continue;
+    auto tiling = buffered(nest, twice);
+    if (!tiling || tiling->l1_bytes > p_.l1.budget) continue;
+    offer(std::move(*tiling));
+    if (p_.buffering == Buffering::Double) break;
   }
 }
 
-double Search::cost(const Loops& loops, const std::vector<int>& slots) const {
-  auto tiles = static_cast<double>(loops.total());
-  double compute = tiles * (p_.op->cycles(p_.node, loops.tile[0], p_.cores) + kTileOverhead);
-  double serial = 0, overlapped = 0, fill = 0;
+// Outer tiles that hold a whole number of inner ones: all of the space, or a part of it along one dimension or two.
+std::vector<std::vector<int64_t>> Search::outer_tiles(const std::vector<int64_t>& tile) const {
+  std::vector<std::vector<int64_t>> by_dim;
+  for (size_t d = 0; d < tile.size(); ++d) {
+    std::vector<int64_t> choices;
+    auto count = (whole_[d] + tile[d] - 1) / tile[d];
+    for (int64_t k = 1; k < count; ++k)
+      if (count % k == 0) choices.push_back(tile[d] * k);
+    by_dim.push_back(std::move(choices));
+  }
+  std::vector<std::vector<int64_t>> out{whole_};
+  for (size_t a = 0; a < tile.size(); ++a)
+    for (auto first : by_dim[a]) {
+      auto one = whole_;
+      one[a] = first;
+      out.push_back(one);
+      for (size_t b = a + 1; b < tile.size(); ++b)
+        for (auto second : by_dim[b]) {
+          auto two = one;
+          two[b] = second;
+          out.push_back(std::move(two));
+        }
+    }
+  return out;
+}
+
+// What comes from L3: the best tilings of L1, each in the outer tiles that suit it.
+void Search::spread_outwards() {
+  auto inside = std::move(found_);
+  found_.clear();
+  std::ranges::sort(inside, {}, &Tiling::cycles);
+  constexpr size_t kTried = 24;
+  auto least = std::ranges::min_element(inside, {}, &Tiling::l1_bytes);
+  if (inside.size() > kTried) std::swap(inside[kTried - 1], *least), inside.resize(kTried);
+  for (auto& choice : inside) {
+    auto& level = choice.nest[0];
+    for (auto& outer : outer_tiles(level.tile))
+      for (bool twice : {true, false}) {
+        if (twice && p_.buffering == Buffering::Single) continue;
+        std::vector<TileLevel> nest{{kL2, outer, level.order}, level};
+        if (!legal(p_.map, make_loops(p_.map, nest))) continue;
+        auto tiling = buffered(nest, twice);
+        if (tiling && tiling->l1_bytes <= p_.l1.budget && tiling->l2_bytes <= p_.l2.budget) offer(std::move(*tiling));
+      }
+  }
+}
+
+// Keeps what is best for some amount of memory.
+void Search::offer(Tiling tiling) {
+  for (auto& f : found_)
+    if (f.cycles <= tiling.cycles && f.l1_bytes <= tiling.l1_bytes && f.l2_bytes <= tiling.l2_bytes) return;
+  std::erase_if(found_, [&](auto& f) {
+    return tiling.cycles <= f.cycles && tiling.l1_bytes <= f.l1_bytes && tiling.l2_bytes <= f.l2_bytes;
+  });
+  found_.push_back(std::move(tiling));
+}
+
+std::optional<Tiling> Search::buffered(const std::vector<TileLevel>& nest, bool twice) const {
+  auto loops = make_loops(p_.map, nest);
+  Tiling tiling{.nest = nest};
+  tiling.l1.resize(travellers_.size());
+  tiling.l2.resize(travellers_.size());
+  tiling.tiles = loops.total();
+  auto near = static_cast<int>(nest.size()) - 1;
   for (size_t i = 0; i < travellers_.size(); ++i) {
     auto& t = travellers_[i];
-    if (t.scratch >= 0) continue;
-    auto times = tiles / static_cast<double>(period(*t.map, loops, 0));
-    auto f = footprint(*t.map, loops.tile[0]);
-    double once = 0;
-    if (t.in) once += transfer_cycles(f, t.element_size, *p_.engine, Way::In);
-    if (t.out) once += transfer_cycles(f, t.element_size, *p_.engine, Way::Out);
-    compute += times * kTransferOverhead * static_cast<double>(f.commands) * (t.in && t.out ? 2 : 1);
-    if (slots[i] == 2) {
-      overlapped += times * once;
-      fill += once;
-    } else {
-      serial += times * once;
+    auto slots = [&](int level) {
+      return twice && t.scratch < 0 && period(*t.map, loops, level) < loops.total() ? 2 : 1;
+    };
+    if (passes_l1(t)) tiling.l1[i] = {slots(near), slot_size(t, nest[static_cast<size_t>(near)].tile, p_.l1)};
+    if (passes_l2(t) && near > 0) tiling.l2[i] = {slots(0), slot_size(t, nest[0].tile, p_.l2)};
+    tiling.l1_bytes += tiling.l1[i].bytes();
+    tiling.l2_bytes += tiling.l2[i].bytes();
+  }
+  if (tiling.l1_bytes > p_.l1.budget) return std::nullopt;
+  estimate(tiling, loops);
+  return tiling;
+}
+
+// Kernel cycles of all tiles: those at the edges are smaller.
+double Search::compute(const Loops& loops) const {
+  auto& tile = loops.tile.back();
+  std::vector<size_t> ragged;
+  double tiles = 1;
+  for (size_t d = 0; d < tile.size(); ++d) {
+    auto count = loops.count(static_cast<int>(d));
+    if (whole_[d] % tile[d] != 0)
+      ragged.push_back(d);
+    else
+      tiles *= static_cast<double>(count);
+  }
+  constexpr size_t kEdges = 3;
+  while (ragged.size() > kEdges) {
+    tiles *= static_cast<double>(loops.count(static_cast<int>(ragged.back())));
+    ragged.pop_back();
+  }
+  double sum = 0;
+  for (size_t which = 0; which < size_t{1} << ragged.size(); ++which) {
+    auto part = tile;
+    double times = tiles;
+    for (size_t r = 0; r < ragged.size(); ++r) {
+      auto d = ragged[r];
+      bool edge = which >> r & 1;
+      part[d] = edge ? whole_[d] % tile[d] : tile[d];
+      times *= edge ? 1.0 : static_cast<double>(loops.count(static_cast<int>(d)) - 1);
+    }
+    if (times > 0) sum += times * p_.op->cycles(p_.node, part, p_.cores);
+  }
+  return sum;
+}
+
+// Both directions of an engine run at once; what is double buffered runs under the kernels, the rest between them.
+void Search::estimate(Tiling& tiling, const Loops& loops) const {
+  auto total = static_cast<double>(loops.total());
+  auto near = static_cast<int>(tiling.nest.size()) - 1;
+  double kernels = compute(loops), overhead = total * kTileOverhead, serial = 0;
+  struct Floors {
+    double in = 0, out = 0;  // overlapped with compute
+  } floors[2];
+  for (size_t i = 0; i < travellers_.size(); ++i) {
+    auto& t = travellers_[i];
+    for (int level = 0; level <= near; ++level) {
+      bool l1 = level == near;
+      auto& slots = l1 ? tiling.l1[i] : tiling.l2[i];
+      if (slots.count == 0 || t.scratch >= 0) continue;
+      auto& engine = *(l1 ? p_.l1 : p_.l2).engine;
+      auto& tile = tiling.nest[static_cast<size_t>(level)].tile;
+      auto around = l1 && passes_l2(t) && near > 0 ? extents(*t.map, tiling.nest[0].tile) : t.map->view;
+      auto times = total / static_cast<double>(period(*t.map, loops, level));
+      auto in = once(t, tile, around, engine, Way::In), out = once(t, tile, around, engine, Way::Out);
+      auto commands = static_cast<double>(footprint(*t.map, tile, around).commands);
+      overhead += times * kTransferOverhead * (commands + 1) * (t.in && t.out ? 2 : 1);
+      tiling.head += in;
+      tiling.tail += out;
+      if (slots.count == 2) {
+        floors[l1].in += (times - 1) * in;
+        floors[l1].out += (times - 1) * out;
+      } else {
+        serial += (times - 1) * (in + out);
+      }
     }
   }
-  return serial + fill + std::max(compute, overlapped - fill);
-}
-
-// All slots of a node live together, so that the arena is their sum; what remains is alignment.
-std::vector<Bytes> Search::place(const Candidate& chosen) const {
-  allocation::Problem problem{.capacity = p_.budget};
-  for (size_t i = 0; i < travellers_.size(); ++i)
-    problem.buffers.push_back({.id = std::to_string(i),
-                               .lower = 0,
-                               .upper = 1,
-                               .size = slot_size(travellers_[i], chosen.tile) * chosen.slots[i],
-                               .alignment = std::max(p_.alignment, travellers_[i].element_size)});
-  auto solution = allocation::allocate(problem);  // fails only on fixed offsets and groups, which slots do not have
-  return solution ? solution->offsets : std::vector<Bytes>(travellers_.size());
-}
-
-NodePlan Search::plan(const Candidate& chosen) const {
-  NodePlan plan;
-  auto loops = make_loops(p_.map, {{p_.near, chosen.tile, chosen.order}});
-  plan.nest = {{p_.near, chosen.tile, chosen.order}};
-  plan.tiles = loops.total();
-  plan.estimate = Cycles(std::llround(chosen.cycles));
-  plan.inputs.resize(p_.map.inputs.size());
-  plan.outputs.resize(p_.map.outputs.size());
-  plan.scratch.resize(p_.map.scratch.size());
-  auto offsets = place(chosen);
-  for (size_t i = 0; i < travellers_.size(); ++i) {
-    auto& t = travellers_[i];
-    Hop hop{p_.far, p_.near, chosen.slots[i], slot_size(t, chosen.tile), offsets[i]};
-    if (t.input >= 0) plan.inputs[static_cast<size_t>(t.input)] = {true, {hop}};
-    if (t.output >= 0) plan.outputs[static_cast<size_t>(t.output)] = {true, {hop}};
-    if (t.scratch >= 0) plan.scratch[static_cast<size_t>(t.scratch)] = {true, {hop}};
-  }
-  return plan;
+  double busy = kernels + overhead;
+  for (auto& f : floors) busy = std::max(busy, std::max(f.in, f.out) + 0.15 * std::min(f.in, f.out));
+  tiling.first = tiling.last = (kernels + overhead) / total;
+  tiling.cycles = tiling.head + serial + busy + tiling.tail;
 }
 
 }  // namespace
 
-std::optional<NodePlan> choose_tiling(const TilingProblem& problem) {
-  Search search(problem);
-  auto best = search.best();
-  if (!best) return std::nullopt;
-  return search.plan(*best);
+std::vector<Tiling> choose_tilings(const TilingProblem& problem) {
+  return Search(problem).run();
 }
 
-Bytes smallest_budget(const TilingProblem& problem) {
-  return Search(problem).smallest();
+std::optional<Tiling> untiled(const TilingProblem& problem) {
+  return Search(problem).whole_call();
 }
 
-Cycles untiled_estimate(const TilingProblem& problem) {
-  std::vector<int64_t> whole;
-  for (auto& d : problem.map.dims) whole.push_back(d.extent);
-  return Cycles(std::llround(problem.op->cycles(problem.node, whole, problem.cores)));
+Least smallest_budgets(const TilingProblem& problem) {
+  return Search(problem).least();
 }
 
-Bytes near_bytes(const NodePlan& plan) {
-  Bytes end;
-  for (auto* operands : {&plan.inputs, &plan.outputs, &plan.scratch})
-    for (auto& operand : *operands)
-      for (auto& hop : operand.hops) end = std::max(end, hop.offset + hop.slot_size * hop.slots);
-  return end;
+NodePlan node_plan(const TilingProblem& problem, const Tiling& tiling) {
+  NodePlan plan;
+  plan.nest = tiling.nest;
+  plan.tiles = tiling.tiles;
+  plan.estimate = Cycles(std::llround(tiling.cycles));
+  plan.inputs.resize(problem.map.inputs.size());
+  plan.outputs.resize(problem.map.outputs.size());
+  plan.scratch.resize(problem.map.scratch.size());
+  auto all = travellers(problem);
+  for (size_t i = 0; i < all.size(); ++i) {
+    auto& t = all[i];
+    OperandPlan operand{.present = true, .hops = {}, .home = {}};
+    if (tiling.l2[i].count)
+      operand.hops.push_back({.from = kL3, .to = kL2, .slots = tiling.l2[i].count, .slot_size = tiling.l2[i].size});
+    if (tiling.l1[i].count)
+      operand.hops.push_back({.from = kL2, .to = kL1, .slots = tiling.l1[i].count, .slot_size = tiling.l1[i].size});
+    if (t.input >= 0) plan.inputs[static_cast<size_t>(t.input)] = operand;
+    if (t.output >= 0) plan.outputs[static_cast<size_t>(t.output)] = operand;
+    if (t.scratch >= 0) plan.scratch[static_cast<size_t>(t.scratch)] = operand;
+  }
+  return plan;
 }
 
 }  // namespace tessera::plan

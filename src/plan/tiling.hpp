@@ -1,4 +1,5 @@
-// Tiles for one operator: sizes, loop order and buffering, chosen by estimated cycles among what fits.
+// Tiles for one operator: sizes, loop order and buffering at one level or two, chosen by estimated cycles among what
+// fits. Several choices come back, because what is best also depends on the neighbours.
 //
 //   Gemm m=1 n=128 k=784 in 64k  ->  tile (1, 64, 196), order m n k, A single, B double, 8 tiles, 31 k cycles
 #pragma once
@@ -9,31 +10,70 @@
 #include "ops/operator.hpp"
 #include "plan/make_plan.hpp"
 #include "plan/plan.hpp"
+#include "plan/travel.hpp"
 
 namespace tessera::plan {
+
+constexpr LevelId kL1 = 0, kL2 = 1, kL3 = 2;
+
+// A memory and the engine that fills it from the next one outside.
+struct Floor {
+  const target::DmaEngine* engine = nullptr;
+  int64_t alignment = 4;  // of a slot
+  Bytes budget;           // for all slots of the node together
+};
 
 struct TilingProblem {
   ops::NodeContext node;
   const ops::Operator* op = nullptr;
   ops::TileMap map;
-  const target::DmaEngine* engine = nullptr;
-  int64_t alignment = 4;  // of a slot in the near memory
-  Bytes budget;           // near memory for all slots together
+  std::vector<LevelId> input_homes, output_homes;  // by operand
+  Floor l1, l2;
   Buffering buffering = Buffering::Auto;
   int cores = 8;
-  LevelId near = 0, far = 1;
 };
 
-// The cheapest tiling within the budget; nothing where even the smallest tiles are too large.
-std::optional<NodePlan> choose_tiling(const TilingProblem& problem);
+// An operand as the search sees it. An in-place pair is one operand that travels both ways.
+struct Traveller {
+  const ops::OperandMap* map = nullptr;
+  int64_t element_size = 4;
+  bool in = false, out = false;
+  int input = -1, output = -1, scratch = -1;
+  LevelId home = kL2;
+};
+std::vector<Traveller> travellers(const TilingProblem& problem);
 
-// The least near memory in which the operator can run.
-Bytes smallest_budget(const TilingProblem& problem);
+// Slots of one traveller at a level; none where it does not pass through there.
+struct Slots {
+  int count = 0;
+  Bytes size;
+  Bytes bytes() const { return size * count; }
+};
 
-// What one call on whole tensors is expected to take.
-Cycles untiled_estimate(const TilingProblem& problem);
+struct Tiling {
+  std::vector<TileLevel> nest;
+  std::vector<Slots> l1, l2;   // by traveller
+  double cycles = 0;           // of the node by itself
+  double head = 0, tail = 0;   // of them: before the first kernel, and after the last
+  double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
+  Bytes l1_bytes, l2_bytes;
+  int64_t tiles = 1;
+};
 
-// Near memory that a node's plan occupies, to the end of its last slot.
-Bytes near_bytes(const NodePlan& plan);
+// The cheapest tiling within the budgets and cheaper ones in memory, the best first; none where even the smallest tiles
+// are too large.
+std::vector<Tiling> choose_tilings(const TilingProblem& problem);
+
+// One call on whole tensors; what lives in L3 is staged whole in L2.
+std::optional<Tiling> untiled(const TilingProblem& problem);
+
+// The least memory in which the operator can run.
+struct Least {
+  Bytes l1, l2;
+};
+Least smallest_budgets(const TilingProblem& problem);
+
+// What stands between two memories: first and second hop of every operand that has them, without places.
+NodePlan node_plan(const TilingProblem& problem, const Tiling& tiling);
 
 }  // namespace tessera::plan

@@ -50,6 +50,7 @@ std::vector<Bytes> budgets(const plan::Options& options, const target::Target& t
   for (auto& memory : target.memories) budget.push_back(memory.size);
   if (options.l1 && !budget.empty()) budget[0] = *options.l1;
   if (options.l2 && budget.size() > 1) budget[1] = *options.l2;
+  if (options.l3 && budget.size() > 2) budget[2] = *options.l3;
   return budget;
 }
 

@@ -1,0 +1,39 @@
+// Which memory a storage lives in, by the traffic that it saves there.
+//
+//   L2 too small:  gradients that are read once move to L3 before weights that every node reads
+#pragma once
+
+#include <vector>
+
+#include "plan/nodes.hpp"
+
+namespace tessera::plan {
+
+// Bytes of the homes at a level, by position.
+std::vector<Bytes> live_bytes(const std::vector<Storage>& storages, LevelId level, size_t positions);
+
+bool problems_reach_l3(const std::vector<NodeProblem>& problems);
+
+// How often nodes touch each storage, and where.
+class Traffic {
+ public:
+  Traffic(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages);
+  const std::vector<int32_t>& positions(size_t storage) const { return touched_[storage]; }
+  bool harness(size_t storage) const { return harness_[storage]; }  // reads or writes it between runs
+  size_t nodes() const { return nodes_; }
+
+ private:
+  std::vector<std::vector<int32_t>> touched_;
+  std::vector<bool> harness_;
+  size_t nodes_ = 0;
+};
+
+// Moves storages from L2 to L3 until those that remain are below the budget; every further round leaves more room for
+// the tiles of what has moved. False where nothing is left to move, or L3 does not exist and L2 is too small.
+bool move_out(Storages& storages, const Traffic& traffic, Bytes budget, int round, bool has_l3);
+
+// Moves small storages that live for a short while into L1, as long as they leave most of it to tiles. False where
+// there are none.
+bool move_near(Storages& storages, const Traffic& traffic, Bytes arena);
+
+}  // namespace tessera::plan

@@ -1,0 +1,238 @@
+#include "plan/nodes.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <map>
+
+#include "plan/signature.hpp"
+
+namespace tessera::plan {
+
+Result<std::vector<NodeProblem>> tiling_problems(const train::Program& program, const target::Target& target,
+                                                 const Options& options) {
+  auto& graph = program.graph;
+  auto engine = [&](LevelId far, LevelId near) -> const target::DmaEngine* {
+    if (static_cast<size_t>(far) >= target.memories.size()) return nullptr;
+    return target.engine(target.memories[static_cast<size_t>(far)].level,
+                         target.memories[static_cast<size_t>(near)].level);
+  };
+  if (!engine(kL2, kL1)) return internal_error("{}: no DMA engine fills {}", target.name, target.memories[kL1].level);
+  std::vector<NodeProblem> out;
+  for (auto& node : graph.nodes()) {
+    TRY(auto* op, ops::definition(graph, node));
+    NodeProblem p{.problem = {.node = {graph, node}}, .signature = {}};
+    if (!ops::is_view(*op)) {
+      p.problem.op = op;
+      TRY(p.problem.map, op->tile_map(p.problem.node));
+      auto floor = [&](LevelId near, const target::DmaEngine* engine) {
+        auto alignment = target.memories[static_cast<size_t>(near)].alignment;
+        return Floor{engine, std::max(alignment, engine ? engine->alignment : 1), {}};
+      };
+      p.problem.l1 = floor(kL1, engine(kL2, kL1));
+      p.problem.l2 = floor(kL2, engine(kL3, kL2));
+      p.problem.buffering = options.buffering;
+      p.problem.cores = options.cores;
+      p.signature = signature(p.problem.node);
+    }
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+namespace {
+
+using Candidates = std::vector<Tiling>;
+
+class Chain {
+ public:
+  Chain(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages,
+        const std::vector<Bytes>& l1_free, const std::vector<Bytes>& l2_free, const Options& options)
+      : program_(program),
+        problems_(problems),
+        storages_(storages),
+        l1_free_(l1_free),
+        l2_free_(l2_free),
+        options_(options) {}
+
+  Result<std::vector<TiledNode>> run(Phase phase) {
+    std::vector<TiledNode> nodes;
+    std::vector<const Candidates*> candidates;
+    for (int32_t n = 0; n < static_cast<int32_t>(problems_.size()); ++n) {
+      if (program_.graph.at(NodeId{n}).phase != phase || problems_[static_cast<size_t>(n)].is_view()) continue;
+      nodes.push_back(node(n));
+      TRY(auto* found, candidates_of(nodes.back()));
+      candidates.push_back(found);
+    }
+    choose(nodes, candidates);
+    if (options_.tiling && options_.buffering != Buffering::Single) overlap(nodes);
+    return nodes;
+  }
+
+ private:
+  TiledNode node(int32_t position) const;
+  Result<const Candidates*> candidates_of(const TiledNode& node);
+  void choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const;
+  void overlap(std::vector<TiledNode>& nodes) const;
+  double saved(const Tiling& a, const Tiling& b, Bytes free) const;
+
+  const train::Program& program_;
+  const std::vector<NodeProblem>& problems_;
+  const Storages& storages_;
+  const std::vector<Bytes>&l1_free_, &l2_free_;
+  const Options& options_;
+  std::map<std::string, Candidates> known_;  // nodes that are alike are tiled once
+};
+
+TiledNode Chain::node(int32_t position) const {
+  auto& source = problems_[static_cast<size_t>(position)];
+  TiledNode out{.position = position, .problem = source.problem};
+  auto& node = source.problem.node.node;
+  auto home = [&](TensorId t) -> StorageId {
+    return t ? storages_.storage_of[static_cast<size_t>(t.index)] : StorageId{};
+  };
+  auto level = [&](TensorId t) {
+    auto id = home(t);
+    return id.index < 0 ? kL2 : storages_.storages[static_cast<size_t>(id.index)].level;
+  };
+  for (size_t i = 0; i < out.problem.map.inputs.size(); ++i) out.problem.input_homes.push_back(level(node.inputs[i]));
+  for (size_t o = 0; o < out.problem.map.outputs.size(); ++o)
+    out.problem.output_homes.push_back(level(node.outputs[o]));
+  out.problem.l1.budget = l1_free_[static_cast<size_t>(position)];
+  out.problem.l2.budget = l2_free_[static_cast<size_t>(position)];
+  auto all = travellers(out.problem);
+  for (auto& t : all)
+    out.storage.push_back(t.scratch >= 0 ? StorageId{}
+                          : t.input >= 0 ? home(node.inputs[static_cast<size_t>(t.input)])
+                                         : home(node.outputs[static_cast<size_t>(t.output)]));
+  out.early.resize(all.size());
+  out.late.resize(all.size());
+  return out;
+}
+
+Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
+  auto& p = node.problem;
+  auto& source = problems_[static_cast<size_t>(node.position)];
+  bool far = false;
+  std::string homes;
+  for (auto* list : {&p.input_homes, &p.output_homes})
+    for (auto level : *list) homes += static_cast<char>('0' + level), far |= level == kL3;
+  auto key = source.signature.empty() ? fmt::format("#{}", node.position) : source.signature;
+  key += fmt::format("|{}|{}|{}", homes, p.l1.budget.count, far ? p.l2.budget.count : 0);
+  auto [at, fresh] = known_.try_emplace(std::move(key));
+  if (fresh) {
+    if (options_.tiling)
+      at->second = choose_tilings(p);
+    else if (auto whole = untiled(p))
+      at->second = {*whole};
+  }
+  if (!at->second.empty()) return &at->second;
+  auto& n = p.node.node;
+  if (!options_.tiling)
+    return does_not_fit(
+        "node '{}' ({}) does not fit untiled: what it touches in L3 takes more than the {} bytes of L2 "
+        "that are free",
+        n.name, to_string(n.op), p.l2.budget.count);
+  auto least = smallest_budgets(p);
+  if (least.l1 > p.l1.budget)
+    return does_not_fit("node '{}' ({}) does not fit in L1: its smallest tiles take {} bytes of {}", n.name,
+                        to_string(n.op), least.l1.count, p.l1.budget.count);
+  return does_not_fit("node '{}' ({}) does not fit in L2: its smallest tiles take {} bytes of {}", n.name,
+                      to_string(n.op), least.l2.count, p.l2.budget.count);
+}
+
+// What two neighbours save where both fit beside each other: the first transfers of the later one run under the last
+// tile of the earlier one, and the last of the earlier one under the first tile of the later one.
+double Chain::saved(const Tiling& a, const Tiling& b, Bytes free) const {
+  if (options_.buffering == Buffering::Single || a.nest.empty() || b.nest.empty()) return 0;
+  auto room = static_cast<double>((free - a.l1_bytes).count) / std::max(1.0, static_cast<double>(b.l1_bytes.count));
+  auto back = static_cast<double>((free - b.l1_bytes).count) / std::max(1.0, static_cast<double>(a.l1_bytes.count));
+  auto share = [](double x) { return std::clamp(x, 0.0, 1.0); };
+  return std::min(b.head, a.last) * share(room) * 0.7 + std::min(a.tail, b.first) * share(back) * 0.7;
+}
+
+// The cheapest way through the candidates: a shortest path.
+void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
+  std::vector<std::vector<double>> cost(nodes.size());
+  std::vector<std::vector<size_t>> from(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    auto free = l1_free_[static_cast<size_t>(nodes[i].position)];
+    for (size_t c = 0; c < candidates[i]->size(); ++c) {
+      auto& mine = (*candidates[i])[c];
+      double best = i == 0 ? 0 : std::numeric_limits<double>::infinity();
+      size_t via = 0;
+      for (size_t b = 0; i > 0 && b < candidates[i - 1]->size(); ++b) {
+        auto sum = cost[i - 1][b] - saved((*candidates[i - 1])[b], mine, free);
+        if (sum < best) best = sum, via = b;
+      }
+      cost[i].push_back(best + mine.cycles);
+      from[i].push_back(via);
+    }
+  }
+  if (nodes.empty()) return;
+  auto at = static_cast<size_t>(std::ranges::min_element(cost.back()) - cost.back().begin());
+  for (size_t i = nodes.size(); i-- > 0; at = from[i][at]) nodes[i].tiling = (*candidates[i])[at];
+}
+
+// Where the memory of both neighbours allows it, and the engine has requests left.
+void Chain::overlap(std::vector<TiledNode>& nodes) const {
+  std::vector<Bytes> l1, l2;     // used at each node, with what reaches in from its neighbours
+  std::vector<int> requests[2];  // by hop
+  for (auto& n : nodes) {
+    l1.push_back(n.tiling.l1_bytes);
+    l2.push_back(n.tiling.l2_bytes);
+    int near = 0, far = 0;
+    auto all = travellers(n.problem);
+    for (size_t t = 0; t < all.size(); ++t) {
+      int ways = (all[t].in ? 1 : 0) + (all[t].out ? 1 : 0);
+      near += n.tiling.l1[t].count * ways;
+      far += n.tiling.l2[t].count * ways;
+    }
+    requests[0].push_back(near);
+    requests[1].push_back(far);
+  }
+  auto fits = [&](size_t where, const TiledNode& guest, size_t t) {
+    auto& host = nodes[where];
+    bool far = guest.tiling.l2[t].count > 0;
+    auto& slots = far ? guest.tiling.l2[t] : guest.tiling.l1[t];
+    auto& used = far ? l2[where] : l1[where];
+    auto& floor = far ? host.problem.l2 : host.problem.l1;
+    auto& pending = requests[far][where];
+    if (used + slots.bytes() > floor.budget || pending + slots.count > floor.engine->in_flight) return false;
+    used += slots.bytes();
+    pending += slots.count;
+    return true;
+  };
+  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
+    auto &a = nodes[i], &b = nodes[i + 1];
+    auto first = a.planned(), second = b.planned();
+    for (size_t t = 0; t < a.storage.size(); ++t) {
+      auto id = a.storage[t];
+      if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < b.position) continue;
+      if (can_be_late(first, t, second) && fits(i + 1, a, t)) a.late[t] = true;
+    }
+    for (size_t t = 0; t < b.storage.size(); ++t) {
+      if (b.storage[t].index < 0 || !can_be_early(first, second, t)) continue;
+      // What the node before that is still sending home arrives under the first kernel of this one.
+      bool in_flight = false;
+      if (i > 0)
+        for (size_t u = 0; u < nodes[i - 1].storage.size(); ++u)
+          in_flight |= nodes[i - 1].late[u] && nodes[i - 1].storage[u] == b.storage[t];
+      if (in_flight && (a.tiling.tiles < 2 || b.tiling.l2[t].count > 0)) continue;
+      if (fits(i, b, t)) b.early[t] = true;
+    }
+  }
+}
+
+}  // namespace
+
+Result<Chained> choose_chain(const train::Program& program, const std::vector<NodeProblem>& problems,
+                             const Storages& storages, const std::vector<Bytes>& l1_free,
+                             const std::vector<Bytes>& l2_free, const Options& options) {
+  Chain chain(program, problems, storages, l1_free, l2_free, options);
+  Chained out;
+  TRY(out.training, chain.run(Phase::Training));
+  TRY(out.optimizer, chain.run(Phase::Optimizer));
+  return out;
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,74 @@
+#include "plan/placement.hpp"
+
+#include <algorithm>
+#include <set>
+
+#include "plan/homes.hpp"
+#include "plan/layout.hpp"
+
+namespace tessera::plan {
+
+namespace {
+
+// How much of a memory is free of homes at every position.
+std::vector<Bytes> free_beside_homes(const Storages& storages, LevelId level, Bytes arena, size_t positions) {
+  auto live = live_bytes(storages.storages, level, positions);
+  std::vector<Bytes> out;
+  for (auto bytes : live) out.push_back(Bytes(std::max<int64_t>(0, (arena - bytes).count)));
+  return out;
+}
+
+// Slots and homes share the L2 arena; where they do not fit each other by a little, slots get a little less.
+constexpr double kRoom[] = {1.0, 0.97, 0.92, 0.85, 0.75, 0.6};
+
+Result<Plan> with_homes(const train::Program& program, const Storages& storages,
+                        const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options) {
+  auto positions = program.graph.nodes().size();
+  auto l1_free = free_beside_homes(storages, kL1, budgets.arena(kL1), positions);
+  auto l2_free = free_beside_homes(storages, kL2, budgets.arena(kL2), positions);
+  std::optional<Error> refused;
+  for (auto room : kRoom) {
+    auto less = l2_free;
+    for (auto& bytes : less) bytes = Bytes(static_cast<int64_t>(static_cast<double>(bytes.count) * room));
+    auto chained = choose_chain(program, problems, storages, l1_free, less, options);
+    if (!chained) return refused ? *refused : std::move(chained).error();
+    auto plan = lay_out(program, storages, std::move(*chained), budgets);
+    if (plan) return plan;
+    refused = plan.error();
+    if (std::ranges::none_of(storages.storages, [](auto& s) { return s.level == kL3; })) break;
+  }
+  return std::unexpected(*refused);
+}
+
+}  // namespace
+
+Result<Plan> place_and_tile(const train::Program& program, const Storages& found,
+                            const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options) {
+  auto storages = found;
+  const bool has_l3 = budgets.granted.size() > kL3 && budgets.granted[kL3] > 0_B && problems_reach_l3(problems);
+  if (options.home == Home::L3) {
+    if (!has_l3) return input_error("--home L3: there is no L3").hint("give it a budget with --l3, or use --home L2");
+    for (auto& s : storages.storages) s.level = kL3;
+  }
+  Traffic traffic(program, problems, storages);
+  // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not.
+  std::optional<Error> refused;
+  for (int round = 0; round < 12; ++round) {
+    if (options.home == Home::Auto)
+      if (!move_out(storages, traffic, budgets.arena(kL2), round, has_l3)) break;
+    if (options.tiling) {
+      auto near = storages;
+      if (move_near(near, traffic, budgets.arena(kL1)))
+        if (auto plan = with_homes(program, near, problems, budgets, options)) return plan;
+    }
+    auto plan = with_homes(program, storages, problems, budgets, options);
+    if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
+    refused = plan.error();
+    if (options.home != Home::Auto || !has_l3) break;
+  }
+  if (refused) return std::unexpected(*refused);
+  return does_not_fit("its tensors do not fit into {} bytes of L2 and {} of L3", budgets.arena(kL2).count,
+                      has_l3 ? budgets.arena(kL3).count : 0);
+}
+
+}  // namespace tessera::plan

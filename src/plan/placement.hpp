@@ -1,0 +1,23 @@
+// Where everything lies: homes in L1, L2 or L3 by what they save, tiles within what is left, and an offset for each.
+//
+//   place_and_tile(resnet8 training, ..., {l1 256k, l2 2M}) -> weights and activations in L2, small ones in L1, slots
+#pragma once
+
+#include "plan/nodes.hpp"
+
+namespace tessera::plan {
+
+struct Budgets {
+  std::vector<Bytes> granted;   // by level: of the chip's memory, for everything
+  std::vector<Bytes> reserved;  // by level: stacks, code and the runtime's own data
+  Bytes arena(LevelId level) const {
+    auto l = static_cast<size_t>(level);
+    return Bytes(std::max<int64_t>(0, (granted[l] - reserved[l]).count));
+  }
+};
+
+// Does not fit: says which memory is too small for what.
+Result<Plan> place_and_tile(const train::Program& program, const Storages& storages,
+                            const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options);
+
+}  // namespace tessera::plan
