@@ -16,32 +16,54 @@ std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Att
 
 std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
                                     const std::vector<bool>& wanted) {
-  size_t outputs = wanted.size(), made_first = outputs;
-  std::vector<TensorId> none(outputs);
+  std::vector<std::string> names(wanted.size());
+  auto first = std::ranges::find(wanted, true) - wanted.begin();
+  for (size_t i = 0; i < names.size(); ++i)
+    if (wanted[i]) names[i] = static_cast<long>(i) == first ? name : fmt::format("{}.{}", name, i);
+  return node(std::move(op), std::move(inputs), std::move(attributes), std::move(names));
+}
+
+std::vector<TensorId> Builder::node(OpName op, std::vector<TensorId> inputs, Attributes attributes,
+                                    std::vector<std::string> outputs) {
+  std::vector<TensorId> none(outputs.size());
   if (!status_) return none;
-  Node node{
-      .name = std::move(name), .op = std::move(op), .attributes = std::move(attributes), .inputs = std::move(inputs)};
+  Node node{.op = std::move(op), .attributes = std::move(attributes), .inputs = std::move(inputs)};
+  auto first = std::ranges::find_if(outputs, [](auto& name) { return !name.empty(); });
+  if (first != outputs.end()) node.name = *first;
   node.phase = phase_;
-  node.outputs.resize(outputs);
   auto fail = [&](Error error) {
     status_ = std::move(error);
     return none;
   };
+  // Inference may ask which outputs are there; their types are what it says.
+  for (auto& name : outputs)
+    node.outputs.push_back(name.empty() ? TensorId{} : graph_.add_tensor({name, {}, Role::Activation, {}}));
   auto op_definition = definition(graph_, node);
   if (!op_definition) return fail(std::move(op_definition).error());
   auto types = (*op_definition)->infer(NodeContext{graph_, node});
   if (!types) return fail(std::move(types).error());
-  for (size_t i = 0; i < outputs; ++i) {
-    if (!wanted[i]) continue;
-    made_first = std::min(made_first, i);
-    auto own = i == made_first ? node.name : fmt::format("{}.{}", node.name, i);
-    node.outputs[i] = graph_.add_tensor({std::move(own), (*types)[i], Role::Activation, {}});
-  }
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (node.outputs[i]) graph_.at(node.outputs[i]).type = (*types)[i];
   // Node names are unique because the first output's name is, and they are the same.
-  node.name = graph_.at(node.outputs[made_first]).name;
+  if (first != outputs.end()) node.name = graph_.at(node.outputs[static_cast<size_t>(first - outputs.begin())]).name;
   auto made = node.outputs;
   graph_.add_node(std::move(node));
   return made;
+}
+
+TensorId Builder::output(const Node& node, size_t i, TensorType type, std::string_view suffix) {
+  if (i < node.outputs.size() && node.outputs[i]) return node.outputs[i];
+  for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) {
+    if (graph_.at(NodeId{n}).name != node.name) continue;
+    auto outputs = graph_.at(NodeId{n}).outputs;
+    if (outputs.size() <= i) outputs.resize(i + 1);
+    if (!outputs[i])
+      outputs[i] = graph_.add_tensor({fmt::format("{}.{}", node.name, suffix), std::move(type), Role::Activation, {}});
+    graph_.at(NodeId{n}).outputs = outputs;
+    return outputs[i];
+  }
+  status_ = internal_error("node '{}' is not in the graph", node.name);
+  return {};
 }
 
 TensorId Builder::constant(TensorData value, std::string name) {

@@ -25,6 +25,13 @@ class Builder {
   // The same with some outputs absent; at least one is wanted.
   std::vector<TensorId> node(OpName op, std::vector<TensorId> inputs, Attributes attributes, std::string name,
                              const std::vector<bool>& wanted);
+  // Outputs by their names, "" for one that is absent; the node takes the first one's.
+  std::vector<TensorId> node(OpName op, std::vector<TensorId> inputs, Attributes attributes,
+                             std::vector<std::string> outputs);
+
+  // Output `i` of a node that stands in the graph already: it gets it, under the node's name and `suffix`, where it had
+  // none. Gradients ask so for what the forward pass knows anyway.
+  TensorId output(const Node& node, size_t i, TensorType type, std::string_view suffix);
 
   TensorId constant(TensorData value, std::string name);
   TensorId scalar(float value, std::string name) { return constant(TensorData::scalar(value), std::move(name)); }

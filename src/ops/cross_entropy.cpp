@@ -130,21 +130,6 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
   return std::vector{loss, log_prob};
 }
 
-// The forward node keeps its log-probabilities for the gradient: it gets the output where it had none.
-TensorId log_probabilities(Builder& build, const Node& node) {
-  if (node.outputs.size() > 1 && node.outputs[1]) return node.outputs[1];
-  auto& graph = build.graph();
-  Tensor tensor{node.name + ".log_prob", build.type(node.inputs[0]), Role::Activation, {}};
-  for (size_t i = 0; i < graph.nodes().size(); ++i) {
-    auto& forward = graph.at(NodeId{static_cast<int32_t>(i)});
-    if (forward.name != node.name) continue;
-    forward.outputs.resize(2);
-    if (!forward.outputs[1]) forward.outputs[1] = graph.add_tensor(std::move(tensor));
-    return forward.outputs[1];
-  }
-  return {};
-}
-
 Result<std::vector<TensorId>> gradient(GradientContext& g) {
   std::vector<TensorId> d(g.node.inputs.size());
   if (!g.wanted[0]) return d;
@@ -153,7 +138,8 @@ Result<std::vector<TensorId>> gradient(GradientContext& g) {
   TRY(auto f, forward(n));
   auto name = build.name(g.node.inputs[0]) + "_grad";
   bool two = g.d_outputs.size() > 1 && g.d_outputs[1];
-  auto scores = normalized(n) ? g.node.inputs[0] : log_probabilities(build, g.node);
+  // The forward node keeps its log-probabilities for the gradient.
+  auto scores = normalized(n) ? g.node.inputs[0] : build.output(g.node, 1, build.type(g.node.inputs[0]), "log_prob");
   if (g.d_outputs[0]) {
     std::vector<TensorId> inputs{g.d_outputs[0], scores, g.node.inputs[1]};
     if (n.has_input(2)) inputs.push_back(g.node.inputs[2]);

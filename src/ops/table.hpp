@@ -75,6 +75,16 @@
   X(SoftmaxGrad)                         \
   X(LogSoftmaxGradFlattened)             \
   X(LogSoftmaxGrad13)                    \
+  /* normalisation */                    \
+  X(BatchNormalizationOld)               \
+  X(BatchNormalization)                  \
+  X(BatchNormInternal)                   \
+  X(BatchNormalizationGrad)              \
+  X(LayerNormalization)                  \
+  X(SimplifiedLayerNormalization)        \
+  X(RMSNormalization)                    \
+  X(LayerNormalizationGrad)              \
+  X(SimplifiedLayerNormalizationGrad)    \
   /* losses */                           \
   X(SoftmaxCrossEntropyLoss)             \
   X(SoftmaxCrossEntropyLossInternal)     \

@@ -1,0 +1,35 @@
+"""Normalisation: cases.py says how a case is written."""
+import torch
+import torch.nn.functional as F
+
+from cases import Cases, fixed
+
+cases = Cases()
+
+
+def batch_norm(training, momentum=0.1, eps=1e-5):
+    def function(x, scale, bias, mean, var):
+        mean, var = mean.clone(), var.clone()
+        y = F.batch_norm(x, mean, var, scale, bias, training, momentum, eps)
+        return (y, mean, var) if training else y
+    return function
+
+
+for shape in ((4, 3, 5, 6), (16, 7), (3, 2, 80), (2, 4, 3, 2, 5)):
+    c = shape[1]
+    inputs = {"x": cases.floats(*shape, low=-1, high=3), "scale": cases.floats(c), "bias": cases.floats(c),
+              "mean": fixed(cases.floats(c)), "var": fixed(cases.floats(c, low=0.5, high=2))}
+    cases.add("BatchNormalization", inputs, batch_norm(True), opset=15,
+              attributes={"training_mode": 1, "unbiased": 1, "momentum": 0.9})
+    cases.add("BatchNormalization", inputs, batch_norm(False, eps=1e-3), opset=9, attributes={"epsilon": 1e-3})
+
+for shape, axes in (((4, 10, 64), 1), ((6, 5, 4), 2), ((3, 100), 1)):
+    normal = shape[len(shape) - axes:]
+    inputs = {"x": cases.floats(*shape, low=-1, high=3), "scale": cases.floats(*normal), "bias": cases.floats(*normal)}
+    cases.add("LayerNormalization", inputs, lambda x, s, b: F.layer_norm(x, s.shape, s, b, 1e-5), opset=17,
+              attributes={"axis": -axes})
+    del inputs["bias"]
+    cases.add("RMSNormalization", inputs, opset=23, attributes={"axis": -axes, "epsilon": 1e-6},
+              function=lambda x, s: x * (x.square().mean(list(range(-s.dim(), 0)), keepdim=True) + 1e-6).rsqrt() * s)
+
+cases.write()
