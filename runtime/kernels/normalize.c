@@ -99,49 +99,61 @@ static float block_squares(const float* x, const struct block* b, float mean) {
   return sum;
 }
 
+static float block_magnitudes(const float* x, const struct block* b) {
+  const int32_t n = b->parts * b->inner;
+  float sum = 0.0f;
+  for (int32_t r = 0; r < b->rows; ++r, x += b->row) {
+    TS_UNROLLED for (int32_t i = 0; i < n; ++i) sum += fabsf(x[i]);
+  }
+  return sum;
+}
+
 /* A line in which every element has its own scale. */
-static void normalize_line(const float* x, float* y, int32_t n, const float* scale, const float* bias, float inv_std,
-                           float shift) {
+static void normalize_line(const float* x, float* y, int32_t n, const float* scale, const float* bias, float mean,
+                           float inv_std) {
   if (bias) {
     TS_UNROLLED for (int32_t i = 0; i < n; ++i) {
-      y[i] = ts_canonical(fmaf(fmaf(x[i], inv_std, shift), scale[i], bias[i]));
+      y[i] = ts_canonical(fmaf((x[i] - mean) * inv_std, scale[i], bias[i]));
     }
   } else {
-    TS_UNROLLED for (int32_t i = 0; i < n; ++i) y[i] = ts_canonical(fmaf(x[i], inv_std, shift) * scale[i]);
+    TS_UNROLLED for (int32_t i = 0; i < n; ++i) y[i] = ts_canonical((x[i] - mean) * inv_std * scale[i]);
   }
 }
 
-/* y = (x - mean) * inv_std * scale + bias, as one multiply-add where a line has one scale. */
+/* y = (x - mean) * (inv_std * scale) + bias. The difference comes first: where all of a group is one value it is zero,
+ * however large inv_std. */
 static void block_normalize(const struct ts_normalize_args* k, const struct block* b) {
   const float *x = k->x + b->start, *const scale = from(k->scale, b->param), *const bias = from(k->bias, b->param);
   float* y = k->y + b->start;
   const struct ts_norm_stats* const s = k->stats + b->group;
   if (scale && k->tile.part_step && b->inner == 1) {
-    const float shift = -s->mean * s->inv_std;
     for (int32_t r = 0; r < b->rows; ++r, x += b->row, y += b->row)
-      normalize_line(x, y, b->parts, scale, bias, s->inv_std, shift);
+      normalize_line(x, y, b->parts, scale, bias, s->mean, s->inv_std);
     return;
   }
   const int32_t same = !k->tile.part_step, parts = same ? 1 : b->parts, n = same ? b->parts * b->inner : b->inner;
   for (int32_t p = 0; p < parts; ++p) {
-    const float a = scale ? scale[p] * s->inv_std : s->inv_std, shift = fmaf(-s->mean, a, bias ? bias[p] : 0.0f);
+    const float mean = s->mean, a = scale ? scale[p] * s->inv_std : s->inv_std, shift = bias ? bias[p] : 0.0f;
     for (int32_t r = 0; r < b->rows; ++r) {
       const float* const from = x + r * b->row + p * n;
       float* const to = y + r * b->row + p * n;
-      TS_UNROLLED for (int32_t i = 0; i < n; ++i) to[i] = ts_canonical(fmaf(from[i], a, shift));
+      TS_UNROLLED for (int32_t i = 0; i < n; ++i) to[i] = ts_canonical(fmaf(from[i] - mean, a, shift));
     }
   }
 }
 
-static inline float inverse_deviation(const struct ts_norm_tile* t, float variance, int32_t outside) {
-  return outside ? 1.0f / (sqrtf(variance) + t->epsilon) : 1.0f / sqrtf(variance + t->epsilon);
+static inline float inverse_deviation(const struct ts_norm_tile* t, float spread, int32_t rule) {
+  if (rule == TS_NORM_VARIANCE) return 1.0f / sqrtf(spread + t->epsilon);
+  if (rule == TS_NORM_DEVIATION) return 1.0f / (sqrtf(spread) + t->epsilon);
+  return spread == 0.0f ? 0.0f : 1.0f / (rule == TS_NORM_L1 ? spread : sqrtf(spread));
 }
 
 /* The mean of every group, or its deviation, when its last block is in. `stats` are `apart` from group to group. */
 static void group_stats(const struct ts_norm_tile* t, const float* x, struct ts_norm_stats* stats, int32_t apart,
-                        float* blocks, int32_t squares, int32_t outside) {
-  FOR_EACH_BLOCK(t, blocks[i] = squares ? block_squares(x + b.start, &b, stats[b.group * apart].mean)
-                                        : block_sum(x + b.start, &b));
+                        float* blocks, int32_t squares, int32_t rule) {
+  FOR_EACH_BLOCK(t, blocks[i] = !squares             ? block_sum(x + b.start, &b)
+                                : rule == TS_NORM_L1 ? block_magnitudes(x + b.start, &b)
+                                                     : block_squares(x + b.start, &b, stats[b.group * apart].mean));
   pi_cl_team_barrier();
   const int32_t each = blocks_of_group(t);
   int32_t lo, hi;
@@ -151,7 +163,7 @@ static void group_stats(const struct ts_norm_tile* t, const float* x, struct ts_
     add_blocks(t, s, blocks + g * each, each, 1);
     if (!t->last) continue;
     if (squares)
-      s->inv_std = inverse_deviation(t, s->sum * t->share, outside);
+      s->inv_std = inverse_deviation(t, s->sum * t->share, rule);
     else
       s->mean = s->sum * t->share;
   }
@@ -179,7 +191,7 @@ static void set_stats(const struct ts_normalize_args* k) {
   ts_share(k->tile.outer * k->tile.groups, &lo, &hi);
   for (int32_t g = lo; g < hi; ++g) {
     k->stats[g].mean = k->given ? k->old_mean[g] : 0.0f;
-    if (k->given) k->stats[g].inv_std = inverse_deviation(&k->tile, k->old_variance[g], k->outside);
+    if (k->given) k->stats[g].inv_std = inverse_deviation(&k->tile, k->old_variance[g], k->rule);
   }
   pi_cl_team_barrier();
 }
@@ -189,9 +201,9 @@ void ts_normalize(void* args) {
   const struct ts_norm_tile* const t = &k->tile;
   const int32_t end = t->pass + t->passes;
   if (k->given || k->around_zero) set_stats(k);
-  if (t->pass <= 0) group_stats(t, k->x, k->stats, 1, k->blocks, 0, k->outside);
+  if (t->pass <= 0) group_stats(t, k->x, k->stats, 1, k->blocks, 0, k->rule);
   if (t->pass <= 1 && end > 1) {
-    group_stats(t, k->x, k->stats, 1, k->blocks, 1, k->outside);
+    group_stats(t, k->x, k->stats, 1, k->blocks, 1, k->rule);
     if (t->last) publish(k);
   }
   if (k->y && end > 2) FOR_EACH_BLOCK(t, block_normalize(k, &b));
@@ -229,31 +241,39 @@ static void block_products(const struct ts_normalize_grad_args* k, const struct 
   sums[1] = products;
 }
 
-/* dx = a * dy + b * x + c: through y itself, through the variance, through the mean. */
+/* dx = a * dy + b * (x - mean) + c: through y itself, through the variance, through the mean. */
 static void block_grad(const struct ts_normalize_grad_args* k, const struct block* b) {
   const struct ts_norm_stats* const s = k->stats + 2 * b->group;
-  const float *const scale = from(k->scale, b->param), inv_std = s->inv_std;
+  const float *const scale = from(k->scale, b->param), inv_std = s->inv_std, mean = s->mean;
   const int32_t same = !scale || !k->tile.part_step, parts = same ? 1 : b->parts,
                 n = same ? b->parts * b->inner : b->inner;
   const float common = scale && same ? *scale * inv_std : inv_std;
   float slope = 0.0f, shift = 0.0f;
   if (!k->frozen) {
     slope = -(common * (inv_std * inv_std)) * (s[1].sum * k->tile.share);
-    if (!k->around_zero) shift = -fmaf(common, s->sum * k->tile.share, slope * s->mean);
+    if (!k->around_zero) shift = -common * (s->sum * k->tile.share);
   }
   const float *dy = k->dy + b->start, *x = k->x + b->start;
   float* dx = k->dx + b->start;
+  if (k->rule == TS_NORM_L1) slope = -(inv_std * inv_std) * s[1].sum;
   for (int32_t r = 0; r < b->rows; ++r, dy += b->row, x += b->row, dx += b->row) {
+    if (k->rule == TS_NORM_L1) {
+      for (int32_t i = 0; i < n; ++i) {
+        const float through = x[i] > 0.0f ? slope : x[i] < 0.0f ? -slope : 0.0f;
+        dx[i] = ts_canonical(fmaf(dy[i], inv_std, through));
+      }
+      continue;
+    }
     if (n == 1 && !same) {
       TS_UNROLLED for (int32_t i = 0; i < parts; ++i) {
-        dx[i] = ts_canonical(fmaf(dy[i] * scale[i], inv_std, fmaf(slope, x[i], shift)));
+        dx[i] = ts_canonical(fmaf(dy[i] * scale[i], inv_std, fmaf(slope, x[i] - mean, shift)));
       }
       continue;
     }
     for (int32_t p = 0; p < parts; ++p) {
       const float a = same ? common : scale[p] * inv_std;
       TS_UNROLLED for (int32_t i = p * n; i < p * n + n; ++i) {
-        dx[i] = ts_canonical(fmaf(dy[i], a, fmaf(slope, x[i], shift)));
+        dx[i] = ts_canonical(fmaf(dy[i], a, fmaf(slope, x[i] - mean, shift)));
       }
     }
   }

@@ -24,6 +24,14 @@ struct ts_norm_tile {
   float share; /* 1 / the elements of a whole group */
 };
 
+/* What a group is divided by, from the sum of its squares (of its magnitudes for L1) times `share`. */
+enum {
+  TS_NORM_VARIANCE = 0,  /* sqrt(variance + epsilon) */
+  TS_NORM_DEVIATION = 1, /* sqrt(variance) + epsilon */
+  TS_NORM_L2 = 2,        /* sqrt(sum); a group of zeros stays */
+  TS_NORM_L1 = 3         /* sum */
+};
+
 /* What is known of a group so far. */
 struct ts_norm_stats {
   float sum, lost; /* see ts_sum */
@@ -47,7 +55,7 @@ struct ts_normalize_args {
   float* new_variance;
   int32_t given;       /* the old statistics normalise: there is pass 2 alone */
   int32_t around_zero; /* the mean is not taken away: there is no pass 0 */
-  int32_t outside;     /* epsilon is added to the deviation, not to the variance */
+  int32_t rule;
   float momentum;
   float unbiased; /* what the variance is multiplied by before it enters the running one */
 };
@@ -68,11 +76,12 @@ struct ts_normalize_grad_args {
   float* dbias;
   struct ts_norm_stats* stats; /* scratch, two a group; kept from call to call */
   float* blocks;               /* scratch, two a block; NULL where no pass 0 is needed */
-  int32_t variance;            /* inv_std is the variance */
-  int32_t around_zero;         /* the mean is not taken away */
-  int32_t frozen;              /* the statistics do not depend on x */
-  int32_t own;                 /* a group is all that its scale and bias see: pass 0 has their gradients */
-  int32_t params_first;        /* else: whether dscale and dbias begin with this call */
+  int32_t rule;
+  int32_t variance;     /* inv_std is the variance */
+  int32_t around_zero;  /* the mean is not taken away */
+  int32_t frozen;       /* the statistics do not depend on x */
+  int32_t own;          /* a group is all that its scale and bias see: pass 0 has their gradients */
+  int32_t params_first; /* else: whether dscale and dbias begin with this call */
 };
 void ts_normalize_grad(void* args);
 

@@ -37,6 +37,21 @@ void ts_log_softmax(void* args) {
   }
 }
 
+void ts_hardmax(void* args) {
+  const struct ts_hardmax_args* const k = args;
+  const int32_t n = k->axis, stride = k->inner;
+  int32_t lo, hi;
+  ts_share(n == 0 ? 0 : k->outer * k->inner, &lo, &hi);
+  for (int32_t line = lo; line < hi; ++line) {
+    const int32_t start = ts_line_start(line, n, stride);
+    const float* const x = k->x + start;
+    int32_t most = 0;
+    for (int32_t i = 1; i < n; ++i)
+      if (x[i * stride] > x[most * stride]) most = i;
+    for (int32_t i = 0; i < n; ++i) k->y[start + i * stride] = i == most ? 1.0f : 0.0f;
+  }
+}
+
 /* dx = y * (dy - sum(dy * y)) */
 void ts_softmax_grad(void* args) {
   const struct ts_softmax_grad_args* const k = args;

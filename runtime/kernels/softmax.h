@@ -22,6 +22,14 @@ struct ts_log_softmax_args {
 };
 void ts_log_softmax(void* args);
 
+/* 1 for the first of the largest, else 0 */
+struct ts_hardmax_args {
+  const float* x;
+  float* y;
+  int32_t outer, axis, inner;
+};
+void ts_hardmax(void* args);
+
 struct ts_softmax_grad_args {
   const float* dy;
   const float* y;

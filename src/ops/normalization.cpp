@@ -123,14 +123,15 @@ Expr starts(const TileSymbols& tile, std::initializer_list<int> dims) {
 }
 
 // struct ts_norm_tile
-Fields tile_fields(const Space& space, const TileMap& map, NormParams params, float epsilon, const TileSymbols& tile) {
+template <class Described>
+Fields tile_fields(const Space& space, const TileMap& map, const Described& d, const TileSymbols& tile) {
   auto box = region(space.data(), tile.box, map);
   Expr last = 1;
   for (int d : {Row, Part, Run}) {
     auto i = static_cast<size_t>(d);
     last = both(last, equal(tile.box.lo[i] + tile.box.len[i], map.dims[i].extent));
   }
-  bool by_part = params == NormParams::Part;
+  bool by_part = d.params == NormParams::Part;
   return {{"tile.outer", box.len[0]},
           {"tile.rows", box.len[1]},
           {"tile.groups", box.len[2]},
@@ -145,8 +146,8 @@ Fields tile_fields(const Space& space, const TileMap& map, NormParams params, fl
           {"tile.last", last},
           {"tile.group_step", by_part ? box.len[3] : Expr(1)},
           {"tile.part_step", Expr(int{by_part})},
-          {"tile.epsilon", epsilon},
-          {"tile.share", static_cast<float>(1 / static_cast<double>(space.s.terms()))}};
+          {"tile.epsilon", d.epsilon},
+          {"tile.share", static_cast<float>(share_of(d.shape, d.rule))}};
 }
 
 // Of a call for a tile of the space, by what a pass costs an element.
@@ -183,7 +184,7 @@ TileMap tile_map_of(const NodeContext& n, const Normalization& d) {
 
 KernelCall kernel_of(const NodeContext& n, const Normalization& d, const TileSymbols& tile) {
   auto space = space_of(d);
-  auto fields = tile_fields(space, tile_map_of(n, d), d.params, d.epsilon, tile);
+  auto fields = tile_fields(space, tile_map_of(n, d), d, tile);
   put_input(fields, "x", d.x);
   put_input(fields, "scale", d.scale);
   put_input(fields, "bias", d.bias);
@@ -201,7 +202,7 @@ KernelCall kernel_of(const NodeContext& n, const Normalization& d, const TileSym
   put_output(fields, "new_variance", d.new_variance);
   fields.push_back({"given", Expr(int{d.given})});
   fields.push_back({"around_zero", Expr(int{d.around_zero})});
-  fields.push_back({"outside", Expr(int{d.outside})});
+  fields.push_back({"rule", Expr(static_cast<int>(d.rule))});
   fields.push_back({"momentum", d.momentum});
   auto terms = static_cast<double>(d.shape.terms());
   fields.push_back({"unbiased", static_cast<float>(d.unbiased && terms > 1 ? terms / (terms - 1) : 1)});
@@ -232,7 +233,7 @@ TileMap tile_map_of(const NodeContext& n, const NormalizationGrad& d) {
 
 KernelCall kernel_of(const NodeContext& n, const NormalizationGrad& d, const TileSymbols& tile) {
   auto space = space_of(d);
-  auto fields = tile_fields(space, tile_map_of(n, d), d.params, d.epsilon, tile);
+  auto fields = tile_fields(space, tile_map_of(n, d), d, tile);
   put_input(fields, "dy", d.dy);
   put_input(fields, "x", d.x);
   if (d.dx >= 0) put_input(fields, "scale", d.scale);
@@ -243,6 +244,7 @@ KernelCall kernel_of(const NodeContext& n, const NormalizationGrad& d, const Til
   put_output(fields, "dbias", d.dbias);
   fields.push_back(scratch_field("stats", 0));
   if (space.passes.first < 1) fields.push_back(scratch_field("blocks", 1));
+  fields.push_back({"rule", Expr(static_cast<int>(d.rule))});
   fields.push_back({"variance", Expr(int{d.variance})});
   fields.push_back({"around_zero", Expr(int{d.around_zero})});
   fields.push_back({"frozen", Expr(int{d.frozen})});
@@ -260,6 +262,10 @@ double cycles_of(const NormalizationGrad& d, std::span<const int64_t> tile, int 
   if (d.dx >= 0) each += by_part ? 7.5 : 6;
   if (!d.own() && (d.dscale >= 0 || d.dbias >= 0)) each += 8;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
+}
+
+double share_of(const NormShape& shape, NormRule rule) {
+  return rule == NormRule::L1 || rule == NormRule::L2 ? 1 : 1 / static_cast<double>(shape.terms());
 }
 
 std::vector<std::string> gradient_names(GradientContext& g, size_t inputs) {
@@ -292,15 +298,23 @@ std::vector<Position> positions(const NormShape& s, NormParams params) {
 struct Statistics {
   std::vector<double> mean, variance;
 };
-Statistics statistics(const NormShape& s, const std::vector<Position>& at, const std::vector<double>& x,
-                      bool around_zero) {
-  auto n = static_cast<size_t>(s.statistics());
+template <class Described>
+Statistics statistics(const Described& d, const std::vector<Position>& at, const std::vector<double>& x) {
+  auto n = static_cast<size_t>(d.shape.statistics());
   Statistics found{std::vector<double>(n), std::vector<double>(n)};
-  auto terms = static_cast<double>(s.terms());
-  for (size_t e = 0; e < x.size() && !around_zero; ++e) found.mean[at[e].statistic] += x[e] / terms;
-  for (size_t e = 0; e < x.size(); ++e)
-    found.variance[at[e].statistic] += std::pow(x[e] - found.mean[at[e].statistic], 2) / terms;
+  double share = share_of(d.shape, d.rule);
+  for (size_t e = 0; e < x.size() && !d.around_zero; ++e) found.mean[at[e].statistic] += x[e] * share;
+  for (size_t e = 0; e < x.size(); ++e) {
+    double apart = x[e] - found.mean[at[e].statistic];
+    found.variance[at[e].statistic] += (d.rule == NormRule::L1 ? std::abs(apart) : apart * apart) * share;
+  }
   return found;
+}
+
+double inverse(NormRule rule, double spread, double epsilon) {
+  if (rule == NormRule::Variance) return 1 / std::sqrt(spread + epsilon);
+  if (rule == NormRule::Deviation) return 1 / (std::sqrt(spread) + epsilon);
+  return spread == 0 ? 0 : 1 / (rule == NormRule::L1 ? spread : std::sqrt(spread));
 }
 
 const std::vector<double>* values(std::span<const Array> in, int at) {
@@ -329,10 +343,8 @@ std::vector<Array> reference_of(const NodeContext& n, const Normalization& d, st
   auto& x = *values(in, d.x);
   auto *scale = values(in, d.scale), *bias = values(in, d.bias);
   auto *old_mean = values(in, d.old_mean), *old_variance = values(in, d.old_variance);
-  auto found = d.given ? Statistics{*old_mean, *old_variance} : statistics(d.shape, at, x, d.around_zero);
-  auto inv_std = [&](size_t i) {
-    return d.outside ? 1 / (std::sqrt(found.variance[i]) + d.epsilon) : 1 / std::sqrt(found.variance[i] + d.epsilon);
-  };
+  auto found = d.given ? Statistics{*old_mean, *old_variance} : statistics(d, at, x);
+  auto inv_std = [&](size_t i) { return inverse(d.rule, found.variance[i], d.epsilon); };
   auto made = shaped_outputs(n);
   fill(made, d.y, [&](size_t e) {
     double normal = (x[e] - found.mean[at[e].statistic]) * inv_std(at[e].statistic);
@@ -355,22 +367,23 @@ std::vector<Array> reference_of(const NodeContext& n, const NormalizationGrad& d
   auto *scale = values(in, d.scale), *mean = values(in, d.mean), *spread = values(in, d.inv_std);
   auto groups = static_cast<size_t>(d.shape.statistics());
   Statistics found{mean ? *mean : std::vector<double>(groups), {}};
-  if (!spread) found = statistics(d.shape, at, x, d.around_zero);
+  if (!spread) found = statistics(d, at, x);
   auto inv_std = [&](size_t i) {
-    return spread && !d.variance ? (*spread)[i] : 1 / std::sqrt((spread ? *spread : found.variance)[i] + d.epsilon);
+    return spread && !d.variance ? (*spread)[i] : inverse(d.rule, (spread ? *spread : found.variance)[i], d.epsilon);
   };
   auto normal = [&](size_t e) { return (x[e] - found.mean[at[e].statistic]) * inv_std(at[e].statistic); };
   auto inward = [&](size_t e) { return dy[e] * (scale ? (*scale)[at[e].param] : 1); };
   std::vector<double> plain(groups), products(groups);
-  auto terms = static_cast<double>(d.shape.terms());
+  double share = share_of(d.shape, d.rule);
   for (size_t e = 0; e < x.size() && !d.frozen; ++e) {
-    if (!d.around_zero) plain[at[e].statistic] += inward(e) / terms;
-    products[at[e].statistic] += inward(e) * normal(e) / terms;
+    if (!d.around_zero) plain[at[e].statistic] += inward(e) * share;
+    products[at[e].statistic] += inward(e) * normal(e) * share;
   }
   auto made = shaped_outputs(n);
   fill(made, d.dx, [&](size_t e) {
     auto s = at[e].statistic;
-    return inv_std(s) * (inward(e) - plain[s] - normal(e) * products[s]);
+    double through = d.rule == NormRule::L1 ? (x[e] > 0) - (x[e] < 0) : normal(e);
+    return inv_std(s) * (inward(e) - plain[s] - through * products[s]);
   });
   for (size_t e = 0; e < x.size(); ++e) {
     if (d.dscale >= 0) made[static_cast<size_t>(d.dscale)].v[at[e].param] += dy[e] * normal(e);

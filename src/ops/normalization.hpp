@@ -23,7 +23,8 @@ struct NormShape {
   bool operator==(const NormShape&) const = default;
 };
 
-enum class NormParams { Group, Part };  // one scale and bias a group, or a part of it
+enum class NormRule : int { Variance, Deviation, L2, L1 };  // what divides, as in runtime/kernels/normalize.h
+enum class NormParams { Group, Part };                      // one scale and bias a group, or a part of it
 
 // Operands by their number among the node's inputs or outputs; -1: there is none.
 struct Normalization {
@@ -33,7 +34,7 @@ struct Normalization {
   int y = -1, mean = -1, inv_std = -1, variance = -1, new_mean = -1, new_variance = -1;  // outputs
   bool given = false;                                                                    // by the old statistics
   bool around_zero = false;                                                              // the mean is not taken away
-  bool outside = false;   // epsilon is added to the deviation
+  NormRule rule = NormRule::Variance;
   bool unbiased = false;  // the new variance is that of a sample
   float epsilon = 1e-5f, momentum = 0.9f;
 };
@@ -43,9 +44,10 @@ struct NormalizationGrad {
   NormParams params = NormParams::Group;
   int dy = 0, x = 1, scale = -1, mean = -1, inv_std = -1;  // inputs; without inv_std the statistics are found here
   int dx = -1, dscale = -1, dbias = -1;                    // outputs
-  bool variance = false;                                   // inv_std is the variance
-  bool around_zero = false;                                // the mean is not taken away
-  bool frozen = false;                                     // the statistics do not depend on x
+  NormRule rule = NormRule::Variance;
+  bool variance = false;     // inv_std is the variance
+  bool around_zero = false;  // the mean is not taken away
+  bool frozen = false;       // the statistics do not depend on x
   float epsilon = 1e-5f;
 
   // Whether a group is all that its scale and bias see.
@@ -60,6 +62,9 @@ double cycles_of(const Normalization& d, std::span<const int64_t> tile, int core
 double cycles_of(const NormalizationGrad& d, std::span<const int64_t> tile, int cores);
 std::vector<Array> reference_of(const NodeContext& n, const Normalization& d, std::span<const Array> in);
 std::vector<Array> reference_of(const NodeContext& n, const NormalizationGrad& d, std::span<const Array> in);
+
+// What a sum over a group is multiplied by.
+double share_of(const NormShape& shape, NormRule rule);
 
 // Names for the gradients of the first inputs, "" where one is not wanted.
 std::vector<std::string> gradient_names(GradientContext& g, size_t inputs);

@@ -1,4 +1,4 @@
-// Softmax and LogSoftmax, and their gradient nodes, over the middle axis of [outer, axis, inner].
+// Softmax, LogSoftmax and Hardmax, and their gradient nodes, over the middle axis of [outer, axis, inner].
 //
 // Before operator set 13 everything from `axis` on is one axis: f32[2,3,4], axis 1 -> [2, 12, 1]. Since then it is the
 // one axis: [2, 3, 4].
@@ -112,6 +112,52 @@ Result<std::vector<TensorId>> gradient(GradientContext& g) {
   return std::vector{dx};
 }
 
+// 1 for the first of the largest, else 0: constant almost everywhere, so the gradient is zero.
+template <Form form>
+Result<std::vector<Array>> reference_hard(const NodeContext& n, std::span<const Array> in) {
+  TRY(auto l, lines<form>(n));
+  Array y = in[0];
+  for (int64_t i = 0; i < l.count() && l.axis > 0; ++i) {
+    auto line = l.line(y.v, i);
+    int64_t most = 0;
+    for (int64_t c = 1; c < line.size; ++c)
+      if (line[c] > line[most]) most = c;
+    for (int64_t c = 0; c < line.size; ++c) line[c] = c == most;
+  }
+  return std::vector{std::move(y)};
+}
+
+Result<std::vector<TensorId>> gradient_hard(GradientContext& g) {
+  if (!g.wanted[0]) return std::vector<TensorId>{{}};
+  auto name = g.build.name(g.node.inputs[0]) + "_grad";
+  auto dx = g.build.node({"", "Mul"}, {g.d_outputs[0], g.build.scalar(0, name + ".zero")}, {}, name);
+  CHECK_OK(g.build.status());
+  return std::vector{dx};
+}
+
+KernelCall kernel_hard(const NodeContext& n, const TileSymbols& tile) {
+  auto call = kernel<false, false>(n, tile);
+  call.function = "ts_hardmax";
+  return call;
+}
+
+template <Form form>
+constexpr Operator hardmax(std::string_view summary, int since, int until = 0) {
+  return {.domain = "",
+          .type = "Hardmax",
+          .since = since,
+          .until = until,
+          .summary = summary,
+          .verified = "onnx",
+          .whole = "the axis",
+          .infer = infer<form, 1>,
+          .reference = reference_hard<form>,
+          .gradient = gradient_hard,
+          .tile_map = tile_map<form>,
+          .kernel = kernel_hard,
+          .cycles = cycles<8>};
+}
+
 template <Form form, bool log>
 constexpr Operator softmax(std::string_view type, std::string_view summary, int since, int until = 0) {
   return {.domain = "",
@@ -155,6 +201,10 @@ const Operator Softmax = softmax<Form::SingleAxis, false>("Softmax", "exp(x) / s
 const Operator LogSoftmaxFlattened =
     softmax<Form::Flattened, true>("LogSoftmax", "log of Softmax over all axes from `axis` on", 1, 12);
 const Operator LogSoftmax = softmax<Form::SingleAxis, true>("LogSoftmax", "log of Softmax along `axis`", 13);
+
+const Operator HardmaxFlattened =
+    hardmax<Form::Flattened>("1 for the first largest over all axes from `axis` on", 1, 12);
+const Operator Hardmax = hardmax<Form::SingleAxis>("1 for the first largest along `axis`, else 0", 13);
 
 const Operator SoftmaxGradFlattened =
     softmax_grad<Form::Flattened, false>(microsoft, "SoftmaxGrad", "gradient of Softmax before operator set 13");

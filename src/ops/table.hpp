@@ -85,6 +85,16 @@
   X(RMSNormalization)                    \
   X(LayerNormalizationGrad)              \
   X(SimplifiedLayerNormalizationGrad)    \
+  X(InstanceNormalization)               \
+  X(GroupNormalizationByGroup)           \
+  X(GroupNormalization)                  \
+  X(MeanVarianceNormalization)           \
+  X(LpNormalization)                     \
+  X(NormalizationGrad)                   \
+  X(LRN)                                 \
+  X(LRNGrad)                             \
+  X(HardmaxFlattened)                    \
+  X(Hardmax)                             \
   /* losses */                           \
   X(SoftmaxCrossEntropyLoss)             \
   X(SoftmaxCrossEntropyLossInternal)     \

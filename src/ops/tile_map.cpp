@@ -31,14 +31,16 @@ Box region(const OperandMap& map, const Box& tile) {
 
 namespace {
 
-// Whether the formula can leave [0, extent) for some tile: only then is it clipped in the code.
+// Whether the formula can leave [0, extent) for some tile, and whether it can lie outside as a whole: only then is it
+// clipped in the code.
 struct Range {
   int64_t lowest, highest;
+  bool may_be_empty;
 };
-Range reach(const AxisMap& axis, const TileMap& space) {
-  Range r{axis.offset, axis.offset + axis.window};
-  for (auto& [dim, c] : axis.terms) r.highest += c * (space.dims[static_cast<size_t>(dim)].extent - 1);
-  return r;
+Range reach(const AxisMap& axis, int64_t extent, const TileMap& space) {
+  int64_t far = 0;
+  for (auto& [dim, c] : axis.terms) far += c * (space.dims[static_cast<size_t>(dim)].extent - 1);
+  return {axis.offset, axis.offset + axis.window + far, axis.offset + axis.window <= 0 || axis.offset + far >= extent};
 }
 
 }  // namespace
@@ -55,16 +57,24 @@ SymbolicBox region(const OperandMap& map, const SymbolicBox& tile, const TileMap
     }
     if (axis.terms.size() == 1 && axis.window == 1 && axis.terms[0].coefficient == 1)
       len = tile.len[static_cast<size_t>(axis.terms[0].dim)];
-    auto [lowest, highest] = reach(axis, space);
+    auto [lowest, highest, may_be_empty] = reach(axis, map.view[a], space);
     if (lowest < 0 || highest > map.view[a]) {
       Expr hi = min(lo + len, Expr(map.view[a]));
       lo = max(lo, Expr(0));
-      len = hi - lo;
+      if (may_be_empty) lo = min(lo, Expr(map.view[a]));
+      len = may_be_empty ? max(hi - lo, Expr(0)) : hi - lo;
     }
     box.lo.push_back(lo);
     box.len.push_back(len);
   }
   return box;
+}
+
+Expr touches(const OperandMap& map, const SymbolicBox& box, const TileMap& space) {
+  Expr all = 1;
+  for (size_t a = 0; a < map.axes.size(); ++a)
+    if (reach(map.axes[a], map.view[a], space).may_be_empty) all = both(all, less(0, box.len[a]));
+  return all;
 }
 
 }  // namespace tessera::ops

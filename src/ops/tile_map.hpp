@@ -70,5 +70,8 @@ struct SymbolicBox {
 // The region of an operand under a tile of the iteration space.
 Box region(const OperandMap& map, const Box& tile);
 SymbolicBox region(const OperandMap& map, const SymbolicBox& tile, const TileMap& space);
+// Whether that region has any elements (1 or 0): the constant 1 for all operands but those that some tiles leave alone,
+// like the result of several passes, which only the last of them makes.
+Expr touches(const OperandMap& map, const SymbolicBox& box, const TileMap& space);
 
 }  // namespace tessera::ops

@@ -90,7 +90,7 @@ bool legal(const ops::TileMap& map, const Loops& loops) {
     return !operand.present || (finished_in_one_go(operand, loops) && reduces_in_order(map, operand, loops));
   };
   return std::ranges::all_of(map.outputs, fine) &&
-         std::ranges::all_of(map.scratch, [&](const ops::Scratch& s) { return finished_in_one_go(s.map, loops); });
+         std::ranges::all_of(map.scratch, [&](const ops::Scratch& s) { return fine(s.map); });
 }
 
 Shape extents(const ops::OperandMap& map, const std::vector<int64_t>& tile) {

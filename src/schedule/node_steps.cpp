@@ -341,7 +341,18 @@ Command NodeSteps::command(const Way& way, const TileBoxes& tiles) const {
                      target_.engines[static_cast<size_t>(way.engine)]);
 }
 
+// What a tile leaves alone does not travel with it.
+Expr NodeSteps::travels(const Way& way, const TileBoxes& tiles) const {
+  return ops::touches(*way.map, ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_), map_);
+}
+
 void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
+  Block commands;
+  issue_commands(way, step, tiles, commands);
+  guard(travels(way, tiles), std::move(commands), body);
+}
+
+void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
   auto c = command(way, tiles);
   Expr turn = step / way.period;
   Transfer transfer{way.direction, way.engine, way.tensor,
@@ -396,14 +407,16 @@ void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, 
 void NodeSteps::wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body) {
   auto c = command(way, tiles);
   Expr handle = slot(way, turn) * way.pool + way.first_handle;
+  Block waits;
   if (c.loops.empty() || way.pool == 1) {
-    body.push_back({Wait{handle}});
-    return;
+    waits.push_back({Wait{handle}});
+  } else {
+    auto q = steps_->new_variable("piece");
+    Block one;
+    one.push_back({Wait{handle + Expr::var(q)}});
+    waits.push_back({Loop{q, min(Expr(static_cast<int64_t>(way.pool)), c.pieces()), std::move(one)}});
   }
-  auto q = steps_->new_variable("piece");
-  Block one;
-  one.push_back({Wait{handle + Expr::var(q)}});
-  body.push_back({Loop{q, min(Expr(static_cast<int64_t>(way.pool)), c.pieces()), std::move(one)}});
+  guard(travels(way, tiles), std::move(waits), body);
 }
 
 Kernel NodeSteps::kernel(const Expr& t, const ops::SymbolicBox& tile) {

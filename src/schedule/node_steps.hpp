@@ -99,6 +99,8 @@ class NodeSteps {
   Container container(const Way& way, const TileBoxes& tiles) const;
   Command command(const Way& way, const TileBoxes& tiles) const;
   int64_t most_pieces(const Way& way) const;
+  Expr travels(const Way& way, const TileBoxes& tiles) const;
+  void issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   void issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   void wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body);
   Expr slot(const Way& way, const Expr& turn) const { return turn % Expr(static_cast<int64_t>(way.slot_count)); }

@@ -87,25 +87,35 @@ std::vector<Mode> sample_of_modes(std::mt19937_64& random) {
 // Four shards, so that they run side by side.
 class Bits : public testing::TestWithParam<int> {};
 
+// The same bits as untiled on one core, whatever the mode.
+void expect_same_bits(Workshop& workshop, const RandomNetwork& network, uint64_t seed) {
+  auto program = train::training_program(network.graph, {}, {.loss = network.loss, .learning_rate = 0.05f});
+  ASSERT_TRUE(program) << "seed " << seed << ": " << program.error().text() << "\n" << to_string(network.graph);
+  auto reference = workshop.bits(*program, {.plan = {.tiling = false, .cores = 1}}, seed);
+  ASSERT_TRUE(reference) << "seed " << seed << ": " << reference.error().text() << "\n" << to_string(program->graph);
+  std::mt19937_64 random(seed);
+  for (auto& mode : sample_of_modes(random)) {
+    auto bits = workshop.bits(*program, mode, seed);
+    ASSERT_TRUE(bits) << "seed " << seed << ", " << mode.text() << ": " << bits.error().text();
+    ASSERT_EQ(*bits, *reference) << "seed " << seed << ", " << mode.text() << "\n" << to_string(program->graph);
+  }
+}
+
 TEST_P(Bits, RandomNetworksAreTheSameInEveryMode) {
   Workshop workshop;
-  for (int i = 0; i < 75; ++i) {
+  for (int i = 0; i < 75 && !HasFatalFailure(); ++i) {
     auto seed = static_cast<uint64_t>(GetParam() * 75 + i + 1);
-    auto network = random_network(seed);
-    auto program = train::training_program(network.graph, {}, {.loss = network.loss, .learning_rate = 0.05f});
-    ASSERT_TRUE(program) << "seed " << seed << ": " << program.error().text() << "\n" << to_string(network.graph);
-    auto reference = workshop.bits(*program, {.plan = {.tiling = false, .cores = 1}}, seed);
-    ASSERT_TRUE(reference) << "seed " << seed << ": " << reference.error().text() << "\n" << to_string(program->graph);
-    std::mt19937_64 random(seed);
-    for (auto& mode : sample_of_modes(random)) {
-      auto bits = workshop.bits(*program, mode, seed);
-      ASSERT_TRUE(bits) << "seed " << seed << ", " << mode.text() << ": " << bits.error().text();
-      ASSERT_EQ(*bits, *reference) << "seed " << seed << ", " << mode.text() << "\n" << to_string(program->graph);
-    }
+    expect_same_bits(workshop, random_network(seed), seed);
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Shard, Bits, testing::Range(0, 4));
+
+TEST(Normalization, IsTheSameInEveryMode) {
+  Workshop workshop;
+  for (uint64_t seed = 1; seed <= 8 && !HasFatalFailure(); ++seed)
+    expect_same_bits(workshop, normalizing_network(seed), seed);
+}
 
 // Every combination there is, one test for each number of cores.
 class Simplemlp : public testing::TestWithParam<int> {};

@@ -25,12 +25,29 @@ class Maker {
     if (shape_of(x).size() != 2) x = node("Flatten", {x}, {{"axis", int64_t{1}}});
     x = gemm(x, classes ? 2 + pick(9) : 1 + pick(5));
     graph_.outputs = {x};
-    auto ok = build_.status();
-    if (!ok) throw std::runtime_error(ok.error().text());
-    return {std::move(graph_), classes ? train::Loss::CrossEntropy : train::Loss::Mse};
+    return {finished(), classes ? train::Loss::CrossEntropy : train::Loss::Mse};
+  }
+
+  RandomNetwork normalizing() {
+    graph_.name = "normalizing";
+    auto x = graph_.add_tensor(
+        {"input", {DType::F32, {one_of({2, 3, 5}), one_of({1, 3, 7}), one_of({40, 150, 301})}}, Role::Input, {}});
+    graph_.inputs = {x};
+    x = node("Relu", {batch_norm(x)});
+    x = layer_norm(x, pick(2) ? 1 : 2);
+    x = batch_norm(arithmetic(x));
+    x = gemm(node("Flatten", {x}, {{"axis", int64_t{1}}}), 4);
+    graph_.outputs = {x};
+    return {finished(), train::Loss::CrossEntropy};
   }
 
  private:
+  Graph finished() {
+    auto ok = build_.status();
+    if (!ok) throw std::runtime_error(ok.error().text());
+    return std::move(graph_);
+  }
+
   int64_t pick(int64_t n) { return static_cast<int64_t>(random_() % static_cast<uint64_t>(n)); }
   int64_t one_of(std::vector<int64_t> values) {
     return values[static_cast<size_t>(pick(static_cast<int64_t>(values.size())))];
@@ -48,6 +65,26 @@ class Maker {
     for (auto& e : v) e = std::uniform_real_distribution<float>(low, high)(random_);
     auto value = TensorData::f32(shape, v);
     return graph_.add_tensor({name("weight"), value.type(), Role::Parameter, value});
+  }
+
+  // With running statistics that live for the run, or frozen ones.
+  TensorId batch_norm(TensorId x) {
+    Shape channels{shape_of(x)[1]};
+    auto state = [&](float low, float high) {
+      auto t = parameter(channels, low, high);
+      graph_.at(t).role = Role::State;
+      return t;
+    };
+    std::vector<TensorId> inputs{x, parameter(channels), parameter(channels), state(-1, 1), state(0.5f, 2)};
+    bool training = pick(4) > 0;
+    return build_.node({"", "BatchNormalization"}, inputs,
+                       {{"training_mode", int64_t{training}}, {"unbiased", int64_t{1}}}, name("norm"),
+                       training ? 3 : 1)[0];
+  }
+
+  TensorId layer_norm(TensorId x, int64_t axis) {
+    Shape normal(shape_of(x).begin() + axis, shape_of(x).end());
+    return node("LayerNormalization", {x, parameter(normal), parameter(normal)}, {{"axis", axis}});
   }
 
   TensorId gemm(TensorId x, int64_t out) {
@@ -150,6 +187,10 @@ class Maker {
 
 RandomNetwork random_network(uint64_t seed) {
   return Maker(seed).run();
+}
+
+RandomNetwork normalizing_network(uint64_t seed) {
+  return Maker(seed).normalizing();
 }
 
 }  // namespace tessera::test

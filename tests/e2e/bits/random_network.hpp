@@ -18,4 +18,7 @@ struct RandomNetwork {
 // The same seed gives the same network.
 RandomNetwork random_network(uint64_t seed);
 
+// Batch and layer normalisation in training, over groups that small memories cannot hold.
+RandomNetwork normalizing_network(uint64_t seed);
+
 }  // namespace tessera::test

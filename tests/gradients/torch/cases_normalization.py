@@ -32,4 +32,19 @@ for shape, axes in (((4, 10, 64), 1), ((6, 5, 4), 2), ((3, 100), 1)):
     cases.add("RMSNormalization", inputs, opset=23, attributes={"axis": -axes, "epsilon": 1e-6},
               function=lambda x, s: x * (x.square().mean(list(range(-s.dim(), 0)), keepdim=True) + 1e-6).rsqrt() * s)
 
+for shape in ((3, 6, 5, 4), (2, 4, 70)):
+    inputs = {"x": cases.floats(*shape, low=-1, high=3), "scale": cases.floats(shape[1]), "bias": cases.floats(shape[1])}
+    cases.add("InstanceNormalization", inputs, lambda x, s, b: F.instance_norm(x, weight=s, bias=b, eps=1e-5))
+    for groups in (1, 2, shape[1]):
+        cases.add("GroupNormalization", inputs, lambda x, s, b: F.group_norm(x, groups, s, b, 1e-5), opset=21,
+                  attributes={"num_groups": groups})
+    x = {"x": inputs["x"]}
+    for axis, p in ((1, 1), (-1, 2), (0, 2)):
+        cases.add("LpNormalization", x, lambda x: F.normalize(x, p, axis), attributes={"axis": axis, "p": p})
+    cases.add("LRN", x, lambda x: F.local_response_norm(x, 3, 0.5, 0.75, 1.0),
+              attributes={"size": 3, "alpha": 0.5, "beta": 0.75, "bias": 1.0})
+    cases.add("MeanVarianceNormalization", x, attributes={"axes": [0, 2]} if len(shape) == 3 else {},
+              function=lambda x: (x - x.mean([0, *range(2, x.dim())], keepdim=True))
+              / x.std([0, *range(2, x.dim())], keepdim=True, unbiased=False))
+
 cases.write()

@@ -153,5 +153,89 @@ TEST(LayerNormGradKernel, DeeploysFormFindsTheStatistics) {
   }
 }
 
+// Those without a family of their own: what a node is, by an index that varies it.
+OneNode other(const std::string& type, const Shape& shape, int variant) {
+  Shape c{shape[1]};
+  if (type == "InstanceNormalization") return one_node({"", type}, {f32(shape), f32(c), f32(c)}, {}, 1);
+  if (type == "GroupNormalization") {
+    int64_t groups = 1;
+    for (int64_t g = 1; g <= shape[1]; ++g)
+      if (shape[1] % g == 0 && (variant / 2) % 3 >= 1 && g <= 4) groups = g;
+    bool old = variant % 2;
+    auto p = f32({old ? groups : shape[1]});
+    return one_node({"", type}, {f32(shape), p, p}, {{"num_groups", groups}}, 3, old ? 18 : 21);
+  }
+  if (type == "MeanVarianceNormalization") {
+    std::vector<std::vector<int64_t>> axes{{0, 2}, {1}, {0}, {0, 1, 2}, {-1}};
+    return one_node({"", type}, {f32({shape[0], shape[1], shape.back()})},
+                    {{"axes", axes[static_cast<size_t>(variant) % 5]}});
+  }
+  if (type == "LpNormalization")
+    return one_node({"", type}, {f32(shape)}, {{"p", int64_t{1 + variant % 2}}, {"axis", int64_t{variant % 4 / 2}}});
+  if (type == "LRN")
+    return one_node({"", type}, {f32(shape)}, {{"size", int64_t{1 + variant % 5}}, {"alpha", 0.5f}, {"bias", 1.5f}}, 2);
+  return one_node({"", type}, {f32(shape)}, {{"axis", int64_t{variant % 2}}}, 1, variant % 4 < 2 ? 9 : 13);
+}
+
+class OtherNormKernel : public testing::TestWithParam<const char*> {};
+TEST_P(OtherNormKernel, SameBitsForAnyTilingAndCores) {
+  std::mt19937 rng(7);
+  int variant = 0;
+  for (auto& shape : batches(rng)) {
+    if (shape.size() < 2) continue;
+    auto n = other(GetParam(), shape, variant++);
+    EXPECT_EQ(kernel_failure(n, values_for(n, rng, {}), rng, 2e-5, tilings), "") << to_string(shape) << variant;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Operators, OtherNormKernel,
+                         testing::Values("InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization",
+                                         "LpNormalization", "LRN", "Hardmax"),
+                         [](auto& info) { return std::string(info.param); });
+
+// The gradient of all of them, by its own nodes: joint, dX alone, the parameters alone.
+TEST(NormalizationGradKernel, SameBitsForAnyTilingAndCores) {
+  std::mt19937 rng(8);
+  std::vector<std::vector<int64_t>> spaces{{3, 1, 4, 1, 70}, {3, 1, 2, 3, 5}, {2, 1, 1, 9, 64}, {4, 5, 3, 1, 1},
+                                           {2, 3, 4, 1, 6},  {1, 1, 2, 8, 9}, {5, 1, 3, 2, 1}};
+  for (auto& s : spaces)
+    for (unsigned present : {7u, 1u, 6u})
+      for (bool by_part : {false, true}) {
+        auto p = f32({s[2] * (by_part ? s[3] : 1)}), each = f32({s[0], s[2]}), x = f32({count(s)});
+        auto n = one_node({"com.microsoft", "NormalizationGrad"}, {x, x, p, each, each}, {{"shape", s}}, 3);
+        auto& outputs = n.graph.at(n.node).outputs;
+        for (size_t o = 0; o < outputs.size(); ++o)
+          if (!(present >> o & 1)) outputs[o] = {};
+        EXPECT_EQ(kernel_failure(n, values_for(n, rng, {4}), rng, 2e-5, tilings), "")
+            << fmt::format("{}", fmt::join(s, ",")) << " " << present << by_part;
+      }
+  for (int64_t rule : {2, 3}) {
+    auto x = f32({3, 70}), each = f32({3});
+    Operand absent = x;
+    absent.absent = true;
+    auto n = one_node({"com.microsoft", "NormalizationGrad"}, {x, x, absent, absent, each},
+                      {{"shape", std::vector<int64_t>{3, 1, 1, 1, 70}}, {"rule", rule}});
+    EXPECT_EQ(kernel_failure(n, values_for(n, rng, {4}), rng, 2e-5, tilings), "") << rule;
+  }
+}
+
+TEST(LrnGradKernel, SameBitsForAnyTilingAndCores) {
+  std::mt19937 rng(9);
+  for (int64_t size = 1; size < 7; ++size) {
+    auto x = f32({2, 9, 5});
+    auto n = one_node({"com.microsoft", "LRNGrad"}, {x, x, x}, {{"size", size}, {"alpha", 0.7f}, {"beta", 0.6f}});
+    EXPECT_EQ(kernel_failure(n, values_for(n, rng, {2}), rng, 1e-5, tilings), "") << size;
+  }
+}
+
+// A line of zeros has no direction: it stays.
+TEST(LpNormalization, ZerosStay) {
+  for (int64_t p : {1, 2}) {
+    auto n = one_node({"", "LpNormalization"}, {f32({2, 3})}, {{"p", p}});
+    std::mt19937 rng(10);
+    float x[] = {0, 0, 0, 3, 4, 0};
+    EXPECT_EQ(kernel_failure(n, std::vector{TensorData::f32({2, 3}, x)}, rng, 1e-6, 4), "");
+  }
+}
+
 }  // namespace
 }  // namespace tessera::test

@@ -82,5 +82,47 @@ INSTANTIATE_TEST_SUITE_P(
                     LayerForm{"RMSNormalization", 23, 2, 1}),
     [](auto& info) { return fmt::format("{}{}In{}Out", info.param.type, info.param.inputs, info.param.outputs); });
 
+class OtherNormGradient : public testing::TestWithParam<std::string> {};
+TEST_P(OtherNormGradient, AgreesWithDifferences) {
+  std::mt19937 rng(3);
+  auto& type = GetParam();
+  for (int i = 0; i < shapes; ++i) {
+    int64_t groups = 1 + i % 3;
+    Shape shape{random_extent(rng, 4), groups * random_extent(rng, 3), 1 + random_extent(rng, 4)};
+    if (rng() % 2) shape.push_back(random_extent(rng, 3));
+    Attributes attributes;
+    std::vector<Operand> operands{f32(shape)};
+    int version = 0;
+    bool by_group = i % 2;
+    if (type == "GroupNormalization") {
+      attributes = {{"num_groups", groups}, {"epsilon", 0.01f}};
+      version = by_group ? 18 : 21;
+    } else if (type == "InstanceNormalization") {
+      attributes = {{"epsilon", 0.01f}};
+    } else if (type == "MeanVarianceNormalization") {
+      std::vector<std::vector<int64_t>> axes{{0, 2}, {1, 2}, {0, 1, 2}, {2}, {0}};
+      attributes = {{"axes", axes[static_cast<size_t>(i) % 5]}};
+      shape = {3, 2, 4};
+      operands = {f32(shape)};
+    } else if (type == "LpNormalization") {
+      attributes = {{"p", int64_t{1 + i % 2}}, {"axis", static_cast<int64_t>(rng() % shape.size())}};
+    } else if (type == "LRN") {
+      attributes = {{"size", int64_t{1 + i % 6}}, {"alpha", 0.6f}, {"beta", 0.5f + 0.1f * static_cast<float>(i % 4)}};
+    }
+    if (type == "GroupNormalization" || type == "InstanceNormalization") {
+      auto p = f32({type == "GroupNormalization" && by_group ? groups : shape[1]});
+      operands.insert(operands.end(), {p, p});
+    }
+    auto n = one_node({"", type}, operands, attributes, 1, version);
+    std::vector<bool> wanted{i % 5 != 1, i % 5 != 2, i % 5 != 3};
+    wanted.resize(operands.size());
+    EXPECT_EQ(gradient_failure(n, random_arrays(n, rng), wanted, rng, tolerance), "") << to_string(shape) << i;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Operators, OtherNormGradient,
+                         testing::Values("InstanceNormalization", "GroupNormalization", "MeanVarianceNormalization",
+                                         "LpNormalization", "LRN", "Hardmax"),
+                         [](auto& info) { return info.param; });
+
 }  // namespace
 }  // namespace tessera::test
