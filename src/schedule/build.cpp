@@ -72,24 +72,25 @@ class ScheduleBuilder {
     return out;
   }
 
-  // Neighbours have transfers in flight at the same time, so that nodes take turns with two sets of handles on every
-  // engine; the second node after may have the same set again.
+  // A node may have transfers in flight together with the end of the node before and the beginning of the node after,
+  // so that nodes take turns with three sets of handles on every engine.
   void number_handles(const std::vector<Entry*>& entries) {
     auto engines = target_.engines.size();
-    std::vector<std::array<int, 2>> most(engines, {0, 0});
+    constexpr size_t kSets = 3;
+    std::vector<std::array<int, kSets>> most(engines, std::array<int, kSets>{});
     for (auto* nodes : entries) {
       auto spare = spare_handles(*nodes);
       for (size_t i = 0; i < nodes->size(); ++i) {
         auto took = (*nodes)[i]->number_handles(std::vector<int>(engines), spare[i]);
-        for (size_t e = 0; e < engines; ++e) most[e][i % 2] = std::max(most[e][i % 2], took[e]);
+        for (size_t e = 0; e < engines; ++e) most[e][i % kSets] = std::max(most[e][i % kSets], took[e]);
       }
     }
     for (size_t e = 0; e < engines; ++e)
-      for (size_t turn : {0, 1}) {
+      for (size_t set = 0; set < kSets; ++set) {
         for (auto* nodes : entries)
-          for (size_t i = turn; i < nodes->size(); i += 2)
+          for (size_t i = set; i < nodes->size(); i += kSets)
             (*nodes)[i]->shift_handles(static_cast<int>(e), out_.handles);
-        out_.handles += most[e][turn];
+        out_.handles += most[e][set];
       }
   }
 
