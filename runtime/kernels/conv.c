@@ -1,32 +1,6 @@
 #include "conv.h"
 
-#include "ts_block.h"
-#include "ts_window.h"
-
-/* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
- * at + i * step + k * tap_step, by the weight w + k * w_step, for the output y + i * y_step. Positions in [low, high)
- * meet an element with every tap; the others are at an edge, and each of them is its own. */
-struct axis {
-  int32_t size, count, at, step, taps, tap_step, w, w_step, y, y_step;
-  int32_t low, high;
-};
-
-static void find_interior(struct axis* a) {
-  const int32_t span = (a->taps - 1) * a->tap_step;
-  if (a->taps == 0) {
-    a->low = 0, a->high = a->count;
-    return;
-  }
-  a->low = ts_min(ts_above(-(a->at + ts_min(span, 0)), a->step), a->count);
-  a->high = ts_min(ts_above(a->size - a->at - ts_max(span, 0), a->step), a->count);
-  if (a->high < a->low) a->high = a->low;
-}
-
-static struct ts_reach reach_of(const struct axis* a, int32_t position) {
-  const struct ts_reach all = {0, a->taps};
-  if (position >= a->low && position < a->high) return all;
-  return ts_reach(a->at + position * a->step, a->size, a->taps, a->tap_step);
-}
+#include "ts_conv_rows.h"
 
 /* Stretches of positions with the same taps: every edge position, and the interior as one. */
 static int32_t stretches(const struct axis* a) {
@@ -41,7 +15,7 @@ static int32_t stretch(const struct axis* a, int32_t number, int32_t* from) {
   return number == a->low ? a->high - a->low : 1;
 }
 
-/* What a block of sums walks: channels, and rows of taps in each. Steps are in elements. */
+/* What a block of sums walks: channels, and in each rows of taps. Steps are in elements. */
 struct walk {
   int32_t c, z, y, x;
   int32_t x_c, x_z, x_y, x_x;
@@ -53,17 +27,21 @@ struct walk {
   float* to[4];
 };
 
-#define W_POINTER(i, COLUMNS) const float* q##i = w + i * w_m;
-#define W_LOAD(i, COLUMNS) \
-  float a##i = q##i[AT];   \
+/* Lines are output channels, columns are positions: q0..q3 point to weights, p0..p3 to elements. */
+#define W_POINTER(i, COLUMNS) \
+  const float* q##i = w_row;  \
+  w_row += w_m;
+#define W_LOAD(i, COLUMNS)  \
+  float a##i = q##i[W_TAP]; \
   TS_LOADED(a##i);
 #define W_MOVE(i, COLUMNS) q##i += w_x;
+#define X_FROM(i, j) const float* from##j = k->from[j];
+#define X_NEXT(i, j) from##j += x_c;
 #define X_POINTER(i, j) const float* p##j = from##j + x_row;
-#define X_LOAD(i, j)     \
-  float b##j = p##j[AT]; \
+#define X_LOAD(i, j)        \
+  float b##j = p##j[X_TAP]; \
   TS_LOADED(b##j);
 #define X_MOVE(i, j) p##j += x_x;
-#define FROM(i, j) const float* const from##j = k->from[j];
 #define START_(i, j) s##i##j = k->to[j][i * k->y_m];
 #define START(i, COLUMNS) COLUMNS(START_, i)
 #define BIAS_(i, j) s##i##j += bias;
@@ -75,62 +53,126 @@ struct walk {
 #define STORE_(i, j) k->to[j][i * k->y_m] = ts_canonical(s##i##j);
 #define STORE(i, COLUMNS) COLUMNS(STORE_, i)
 
-/* Lines are output channels, columns are positions. */
-#define DEFINE_BLOCK(NAME, ROWS, COLUMNS)                   \
-  static void NAME(const struct walk* k) {                  \
-    const int32_t w_m = k->w_m, w_x = k->w_x, x_x = k->x_x; \
-    ROWS(TS_ZERO, COLUMNS)                                  \
-    if (!k->first) {                                        \
-      ROWS(START, COLUMNS)                                  \
-    }                                                       \
-    COLUMNS(FROM, 0)                                        \
-    for (int32_t c = 0; c < k->c; ++c)                      \
-      for (int32_t z = 0; z < k->z; ++z) {                  \
-        int32_t x_row = c * k->x_c + z * k->x_z;            \
-        const float* w = k->w + c * k->w_c + z * k->w_z;    \
-        for (int32_t y = k->y; y > 0; --y) {                \
-          ROWS(W_POINTER, COLUMNS)                          \
-          COLUMNS(X_POINTER, 0)                             \
-          for (int32_t x = k->x; x > 0; --x) {              \
-            ROWS(W_LOAD, COLUMNS)                           \
-            COLUMNS(X_LOAD, 0)                              \
-            ROWS(W_MOVE, COLUMNS)                           \
-            COLUMNS(X_MOVE, 0)                              \
-            ROWS(TS_STEP, COLUMNS)                          \
-          }                                                 \
-          x_row += k->x_y;                                  \
-          w += k->w_y;                                      \
-        }                                                   \
-      }                                                     \
-    if (k->b) {                                             \
-      ROWS(BIAS, COLUMNS)                                   \
-    }                                                       \
-    ROWS(STORE, COLUMNS)                                    \
+#define TAP(ROWS, COLUMNS) \
+  {                        \
+    ROWS(W_LOAD, COLUMNS)  \
+    COLUMNS(X_LOAD, 0)     \
+    ROWS(TS_STEP, COLUMNS) \
   }
-#define AT 0
-DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4)
-DEFINE_BLOCK(block_4_1, TS_ROWS_4, TS_COLUMNS_1)
-DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4)
-DEFINE_BLOCK(block_1_1, TS_ROWS_1, TS_COLUMNS_1)
+/* A row of any number of taps. */
+#define ANY_TAPS(ROWS, COLUMNS)        \
+  for (int32_t x = k->x; x > 0; --x) { \
+    ROWS(W_LOAD, COLUMNS)              \
+    COLUMNS(X_LOAD, 0)                 \
+    ROWS(W_MOVE, COLUMNS)              \
+    COLUMNS(X_MOVE, 0)                 \
+    ROWS(TS_STEP, COLUMNS)             \
+  }
+
+#define DEFINE_BLOCK(NAME, ROWS, COLUMNS, TAPS)                             \
+  static void NAME(const struct walk* k) {                                  \
+    ROWS(TS_ZERO, COLUMNS)                                                  \
+    if (!k->first) {                                                        \
+      ROWS(START, COLUMNS)                                                  \
+    }                                                                       \
+    if (k->x > 0 && k->y > 0 && k->z > 0) {                                 \
+      const int32_t w_m = k->w_m, w_x = k->w_x, x_x = k->x_x, x_c = k->x_c; \
+      const int32_t w_y = k->w_y, x_y = k->x_y;                             \
+      const float* w = k->w;                                                \
+      (void)w_x, (void)x_x;                                                 \
+      COLUMNS(X_FROM, 0)                                                    \
+      int32_t c = k->c;                                                     \
+      do {                                                                  \
+        for (int32_t z = 0; z < k->z; ++z) {                                \
+          int32_t x_row = z * k->x_z, y = k->y;                             \
+          const float* w_next = w + z * k->w_z;                             \
+          do {                                                              \
+            const float* w_row = w_next;                                    \
+            ROWS(W_POINTER, COLUMNS)                                        \
+            COLUMNS(X_POINTER, 0)                                           \
+            TAPS(ROWS, COLUMNS)                                             \
+            x_row += x_y;                                                   \
+            w_next += w_y;                                                  \
+          } while (--y > 0);                                                \
+        }                                                                   \
+        w += k->w_c;                                                        \
+        COLUMNS(X_NEXT, 0)                                                  \
+      } while (--c > 0);                                                    \
+    }                                                                       \
+    if (k->b) {                                                             \
+      ROWS(BIAS, COLUMNS)                                                   \
+    }                                                                       \
+    ROWS(STORE, COLUMNS)                                                    \
+  }
+#define W_TAP 0
+#define X_TAP 0
+DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, ANY_TAPS)
+DEFINE_BLOCK(block_4_1, TS_ROWS_4, TS_COLUMNS_1, ANY_TAPS)
+DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, ANY_TAPS)
+DEFINE_BLOCK(block_1_1, TS_ROWS_1, TS_COLUMNS_1, ANY_TAPS)
+#undef W_TAP
+#undef X_TAP
+
+/* Three taps side by side, along the elements or against them: the offsets stand in the instructions. */
+#define TAP_AT(ROWS, COLUMNS, w_at, x_at) \
+  {                                       \
+    ROWS(W_LOAD_##w_at, COLUMNS)          \
+    COLUMNS(X_LOAD_##x_at, 0)             \
+    ROWS(TS_STEP, COLUMNS)                \
+  }
+#define LOAD_AT(v, pointer, at) \
+  float v = pointer[at];        \
+  TS_LOADED(v);
+#define W_LOAD_0(i, COLUMNS) LOAD_AT(a##i, q##i, 0)
+#define W_LOAD_1(i, COLUMNS) LOAD_AT(a##i, q##i, 1)
+#define W_LOAD_2(i, COLUMNS) LOAD_AT(a##i, q##i, 2)
+#define X_LOAD_0(i, j) LOAD_AT(b##j, p##j, 0)
+#define X_LOAD_1(i, j) LOAD_AT(b##j, p##j, 1)
+#define X_LOAD_2(i, j) LOAD_AT(b##j, p##j, 2)
+#define X_LOAD_M1(i, j) LOAD_AT(b##j, p##j, -1)
+#define X_LOAD_M2(i, j) LOAD_AT(b##j, p##j, -2)
+#define THREE_TAPS(ROWS, COLUMNS) \
+  TAP_AT(ROWS, COLUMNS, 0, 0)     \
+  TAP_AT(ROWS, COLUMNS, 1, 1)     \
+  TAP_AT(ROWS, COLUMNS, 2, 2)
+#define THREE_TAPS_BACK(ROWS, COLUMNS) \
+  TAP_AT(ROWS, COLUMNS, 0, 0)          \
+  TAP_AT(ROWS, COLUMNS, 1, M1)         \
+  TAP_AT(ROWS, COLUMNS, 2, M2)
+DEFINE_BLOCK(three_4_4, TS_ROWS_4, TS_COLUMNS_4, THREE_TAPS)
+DEFINE_BLOCK(back_4_4, TS_ROWS_4, TS_COLUMNS_4, THREE_TAPS_BACK)
+
+static void four_by_four(const struct walk* k) {
+  if (k->x == 3 && k->w_x == 1 && k->x_x == 1)
+    three_4_4(k);
+  else if (k->x == 3 && k->w_x == 1 && k->x_x == -1)
+    back_4_4(k);
+  else
+    block_4_4(k);
+}
 
 /* Four channels, or the one, two or three that are left; four positions likewise. */
 static void channels(struct walk* k, int32_t rows, int32_t columns) {
   /* three positions are four, the last of them twice: that is no slower than three single ones */
   if (columns == 3) k->from[3] = k->from[2], k->to[3] = k->to[2], columns = 4;
-  if (rows == 4) {
-    if (columns == 4) return block_4_4(k);
-    for (int32_t j = 0; j < columns; ++j, k->from[0] = k->from[1], k->to[0] = k->to[1]) block_4_1(k);
+  if (rows == 4 && columns == 4) {
+    four_by_four(k);
     return;
   }
-  for (int32_t i = 0; i < rows; ++i) {
-    struct walk one = *k;
-    one.w += i * k->w_m;
-    if (k->b) one.b += i;
-    for (int32_t j = 0; j < 4; ++j) one.to[j] += i * k->y_m;
-    if (columns == 4)
-      block_1_4(&one);
-    else
-      for (int32_t j = 0; j < columns; ++j, one.from[0] = one.from[1], one.to[0] = one.to[1]) block_1_1(&one);
+  void (*const block)(const struct walk*) = rows == 4 ? block_4_1 : columns == 4 ? block_1_4 : block_1_1;
+  const int32_t lines = rows == 4 ? 1 : rows;
+  if (columns == 4) columns = 1;
+  for (int32_t j = 0; j < columns; ++j) {
+    if (j) k->from[0] = k->from[j], k->to[0] = k->to[j];
+    for (int32_t i = 0; i < lines; ++i) {
+      block(k);
+      k->w += k->w_m;
+      if (k->b) ++k->b;
+      for (int32_t t = 0; t < 4; ++t) k->to[t] += k->y_m;
+    }
+    k->w -= lines * k->w_m;
+    if (k->b) k->b -= lines;
+    for (int32_t t = 0; t < 4; ++t) k->to[t] -= lines * k->y_m;
   }
 }
 
@@ -141,17 +183,17 @@ struct rectangle {
   int32_t width, x_step, y_step, x_row, y_row;
 };
 static void positions(struct walk* k, const struct rectangle* r, int32_t at, int32_t end, int32_t rows) {
-  int32_t row = at / r->width, column = at - row * r->width;
+  const int32_t row = at / r->width;
+  int32_t column = at - row * r->width;
+  const float* x = r->x + row * r->x_row + column * r->x_step;
+  float* y = r->y + row * r->y_row + column * r->y_step;
+  const int32_t x_turn = r->x_row - r->width * r->x_step, y_turn = r->y_row - r->width * r->y_step;
   while (at < end) {
-    int32_t columns = ts_min(4, end - at);
-    for (int32_t j = 0; j < 4; ++j) {
-      if (j < columns) {
-        k->from[j] = r->x + row * r->x_row + column * r->x_step;
-        k->to[j] = r->y + row * r->y_row + column * r->y_step;
-        if (++column == r->width) column = 0, ++row;
-      } else {
-        k->from[j] = k->from[j - 1], k->to[j] = k->to[j - 1];
-      }
+    const int32_t columns = ts_min(4, end - at);
+    for (int32_t j = 0; j < columns; ++j) {
+      k->from[j] = x, k->to[j] = y;
+      x += r->x_step, y += r->y_step;
+      if (++column == r->width) column = 0, x += x_turn, y += y_turn;
     }
     channels(k, rows, columns);
     at += columns;
@@ -163,12 +205,6 @@ static void positions(struct walk* k, const struct rectangle* r, int32_t at, int
 static int32_t quarters(int32_t n) {
   return (n + 3) / 4;
 }
-
-struct plane {
-  const struct ts_conv_args* p;
-  struct axis z, y, x;
-  int32_t blocks; /* of a plane */
-};
 
 static void count_blocks(struct plane* a) {
   const int32_t y = a->y.high - a->y.low, x = a->x.high - a->x.low;
@@ -185,9 +221,9 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
   const int32_t x_y = p->x_size[2], x_z = x_y * p->x_size[1], y_y = p->y_size[2], y_z = y_y * p->y_size[1];
   const int32_t k_y = p->kernel[2], k_z = k_y * p->kernel[1];
   struct walk k;
-  k.c = p->c, k.x_c = x_plane, k.w_c = p->w_c, k.w_m = p->w_m, k.y_m = y_plane, k.first = p->first;
-  k.x_z = a->z.tap_step * x_z, k.x_y = a->y.tap_step * x_y, k.x_x = a->x.tap_step;
-  k.w_z = a->z.w_step * k_z, k.w_y = a->y.w_step * k_y, k.w_x = a->x.w_step;
+  k.x_c = x_plane, k.w_c = p->w_c, k.w_m = p->w_m, k.y_m = y_plane, k.first = p->first;
+  k.x_z = a->z.tap_step * x_z, k.x_y = a->y.tap_step * x_y;
+  k.w_z = a->z.w_step * k_z, k.w_y = a->y.w_step * k_y;
   k.b = p->b && p->last ? p->b + group * p->m + m : NULL;
   const float* x0 = p->x + image * p->c * x_plane;
   float* y0 = p->y + (image * p->m + m) * y_plane;
@@ -204,7 +240,10 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
         block += here;
         if (skip >= here) continue;
         const struct ts_reach rx = reach_of(&a->x, x);
-        k.z = rz.taps, k.y = ry.taps, k.x = rx.taps;
+        k.c = p->c, k.z = rz.taps, k.y = ry.taps, k.x = rx.taps;
+        k.x_x = a->x.tap_step, k.w_x = a->x.w_step;
+        if (rz.taps * ry.taps * rx.taps == 1) /* the channels are a row of taps */
+          k.x = k.c, k.c = 1, k.x_x = k.x_c, k.w_x = k.w_c;
         k.w = w0 + (a->z.w + rz.first * a->z.w_step) * k_z + (a->y.w + ry.first * a->y.w_step) * k_y + a->x.w +
               rx.first * a->x.w_step;
         const struct rectangle r = {
@@ -227,10 +266,14 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
 static void share_of_planes(struct plane* a) {
   const struct ts_conv_args* p = a->p;
   find_interior(&a->z), find_interior(&a->y), find_interior(&a->x);
-  count_blocks(a);
-  if (a->blocks == 0) return;
-  const int32_t lines = quarters(p->m);
   int32_t lo, hi;
+  if (p->c == 1 && p->m < 4) {
+    ts_share(p->n * p->g * p->m * a->z.count * a->y.count, &lo, &hi);
+    rows_of_planes(a, lo, hi);
+    return;
+  }
+  count_blocks(a);
+  const int32_t lines = quarters(p->m);
   ts_share(p->n * p->g * lines * a->blocks, &lo, &hi);
   while (lo < hi) {
     const int32_t plane = lo / a->blocks, from = lo - plane * a->blocks, to = ts_min(a->blocks, from + hi - lo);

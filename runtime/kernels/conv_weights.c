@@ -15,26 +15,33 @@ static struct run run_of(const struct ts_conv_weights_args* p, int32_t axis, int
   return r;
 }
 
-/* A block of sums: lines are output channels, columns either input channels at one tap, whose runs are the same, or
- * neighbouring taps of one row. Offsets are in elements. */
-struct block {
-  const float* dy;   /* of position (0, 0, 0) */
-  const float* x[4]; /* what each column meets there, were it inside the data */
-  struct run z, y, x_run[4];
-  struct run common; /* where all columns meet an element */
-  struct run all;    /* where any does */
-  int32_t images, dy_image, x_image, dy_z, x_z, dy_y, x_y, stride;
-  int32_t dy_m;
-  float* dw;
-  int32_t dw_m, dw_column, first;
+/* Elements from one to the next, and how much of everything a core works through. */
+struct shape {
+  const struct ts_conv_weights_args* p;
+  int32_t taps, dy_y, dy_z, dy_m, dy_n, x_y, x_z, x_c, x_n; /* x_y and x_z: from one position to the next */
 };
 
-#define ROW_POINTER(i, COLUMNS) const float* q##i = dy + i * dy_m;
+/* A block of sums: lines are output channels. Columns are either input channels at one tap, or neighbouring taps of one
+ * row of one channel. dy and x are of the first image's first position that counts. */
+struct block {
+  const struct shape* s;
+  const float *dy, *x;
+  int32_t z, y; /* slices and rows of positions */
+  int32_t n;    /* columns of positions; of taps, those at which all of them meet an element */
+  float* dw;
+  int32_t dw_m, dw_column;
+};
+
+#define ROW_POINTER(i, COLUMNS) \
+  const float* q##i = dy_line;  \
+  dy_line += dy_m;
 #define ROW_LOAD(i, COLUMNS) \
   float a##i = *q##i;        \
   TS_LOADED(a##i);
 #define ROW_MOVE(i, COLUMNS) ++q##i;
-#define COLUMN_POINTER(i, j) const float* p##j = k->x[j] + x_row;
+#define COLUMN_POINTER(i, j)  \
+  const float* p##j = x_line; \
+  x_line += apart;
 #define COLUMN_LOAD(i, j) \
   float b##j = *p##j;     \
   TS_LOADED(b##j);
@@ -43,21 +50,6 @@ struct block {
 #define START(i, COLUMNS) COLUMNS(START_, i)
 #define STORE_(i, j) k->dw[i * k->dw_m + j * k->dw_column] = ts_canonical(s##i##j);
 #define STORE(i, COLUMNS) COLUMNS(STORE_, i)
-#define EDGE_LOAD(i, COLUMNS) const float a##i = dy[i * dy_m + x];
-/* One column's step where the others may have none. */
-#define EDGE_1(i, j)                                 \
-  if (x >= k->x_run[j].from && x < k->x_run[j].to) { \
-    const float b##j = k->x[j][x_row + x * stride];  \
-    s0##j = fmaf(a0, b##j, s0##j);                   \
-  }
-#define EDGE_4(i, j)                                 \
-  if (x >= k->x_run[j].from && x < k->x_run[j].to) { \
-    const float b##j = k->x[j][x_row + x * stride];  \
-    s0##j = fmaf(a0, b##j, s0##j);                   \
-    s1##j = fmaf(a1, b##j, s1##j);                   \
-    s2##j = fmaf(a2, b##j, s2##j);                   \
-    s3##j = fmaf(a3, b##j, s3##j);                   \
-  }
 
 #define STEP_OF(ROWS, COLUMNS) \
   {                            \
@@ -67,129 +59,295 @@ struct block {
     COLUMNS(COLUMN_MOVE, 0)    \
     ROWS(TS_STEP, COLUMNS)     \
   }
+#define ROW_OF(ROWS, COLUMNS)            \
+  {                                      \
+    const float* dy_line = dy;           \
+    const float* x_line = x;             \
+    ROWS(ROW_POINTER, COLUMNS)           \
+    COLUMNS(COLUMN_POINTER, 0)           \
+    (void)dy_line, (void)x_line;         \
+    int32_t left = k->n;                 \
+    for (; left >= 2; left -= 2) {       \
+      STEP_OF(ROWS, COLUMNS)             \
+      STEP_OF(ROWS, COLUMNS)             \
+    }                                    \
+    if (left > 0) STEP_OF(ROWS, COLUMNS) \
+  }
+/* All images, slices and rows. */
+#define DEFINE_BLOCK(NAME, ROWS, COLUMNS, ROW)                                            \
+  static void NAME(const struct block* k, int32_t apart) {                                \
+    const struct shape* const s = k->s;                                                   \
+    const int32_t dy_m = s->dy_m, stride = s->p->stride[2], dy_y = s->dy_y, x_y = s->x_y; \
+    (void)apart, (void)dy_m;                                                              \
+    ROWS(TS_ZERO, COLUMNS)                                                                \
+    if (!s->p->first) {                                                                   \
+      ROWS(START, COLUMNS)                                                                \
+    }                                                                                     \
+    for (int32_t n = 0; n < s->p->n; ++n)                                                 \
+      for (int32_t z = 0; z < k->z; ++z) {                                                \
+        const float* dy = k->dy + n * s->dy_n + z * s->dy_z;                              \
+        const float* x = k->x + n * s->x_n + z * s->x_z;                                  \
+        for (int32_t y = k->y; y > 0; --y, dy += dy_y, x += x_y) ROW(ROWS, COLUMNS)       \
+      }                                                                                   \
+    ROWS(STORE, COLUMNS)                                                                  \
+  }
+DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, ROW_OF)
+DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, ROW_OF)
+
+/* Taps of a row meet elements at different positions: some at the edges do where others do not. Each tap's positions
+ * are met in order: those before all taps do, those where all do, and those after. Bounds are counted from the first of
+ * the common ones. */
+struct edges {
+  struct block k;
+  int32_t from[4], to[4]; /* by tap */
+  int32_t first, last;    /* of all taps */
+};
+#define EDGE_LOAD(i, COLUMNS) const float a##i = dy[i * dy_m + at];
+#define EDGE_(i, j) s##i##j = fmaf(a##i, b##j, s##i##j);
+#define EDGE_OF_1(i, j)                            \
+  if (at >= e->from[j] && at < e->to[j]) {         \
+    const float b##j = x[j * apart + at * stride]; \
+    EDGE_(0, j)                                    \
+  }
+#define EDGE_OF_4(i, j)                             \
+  if (at >= e->from[j] && at < e->to[j]) {          \
+    const float b##j = x[j * apart + at * stride];  \
+    EDGE_(0, j) EDGE_(1, j) EDGE_(2, j) EDGE_(3, j) \
+  }
 #define EDGES_OF(ROWS, COLUMNS, EDGE, FROM, TO) \
-  for (int32_t x = (FROM); x < (TO); ++x) {     \
+  for (int32_t at = (FROM); at < (TO); ++at) {  \
     ROWS(EDGE_LOAD, COLUMNS)                    \
     COLUMNS(EDGE, 0)                            \
   }
-#define DEFINE_BLOCK(NAME, ROWS, COLUMNS, EDGE)                                  \
-  static void NAME(const struct block* k) {                                      \
-    const int32_t dy_m = k->dy_m, stride = k->stride;                            \
-    ROWS(TS_ZERO, COLUMNS)                                                       \
-    if (!k->first) {                                                             \
-      ROWS(START, COLUMNS)                                                       \
-    }                                                                            \
-    for (int32_t n = 0; n < k->images; ++n)                                      \
-      for (int32_t z = k->z.from; z < k->z.to; ++z)                              \
-        for (int32_t y = k->y.from; y < k->y.to; ++y) {                          \
-          const float* dy = k->dy + n * k->dy_image + z * k->dy_z + y * k->dy_y; \
-          int32_t x_row = n * k->x_image + z * k->x_z + y * k->x_y;              \
-          EDGES_OF(ROWS, COLUMNS, EDGE, k->all.from, k->common.from) {           \
-            const int32_t from = k->common.from;                                 \
-            x_row += from * stride;                                              \
-            dy += from;                                                          \
-            ROWS(ROW_POINTER, COLUMNS)                                           \
-            COLUMNS(COLUMN_POINTER, 0)                                           \
-            int32_t x = k->common.to - from;                                     \
-            for (; x >= 2; x -= 2) {                                             \
-              STEP_OF(ROWS, COLUMNS)                                             \
-              STEP_OF(ROWS, COLUMNS)                                             \
-            }                                                                    \
-            if (x > 0) STEP_OF(ROWS, COLUMNS)                                    \
-            x_row -= from * stride;                                              \
-            dy -= from;                                                          \
-          }                                                                      \
-          EDGES_OF(ROWS, COLUMNS, EDGE, k->common.to, k->all.to)                 \
-        }                                                                        \
-    ROWS(STORE, COLUMNS)                                                         \
+#define ROW_AND_EDGES(ROWS, COLUMNS, EDGE)       \
+  {                                              \
+    EDGES_OF(ROWS, COLUMNS, EDGE, e->first, 0)   \
+    ROW_OF(ROWS, COLUMNS)                        \
+    EDGES_OF(ROWS, COLUMNS, EDGE, k->n, e->last) \
   }
-DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, EDGE_4)
-DEFINE_BLOCK(block_4_3, TS_ROWS_4, TS_COLUMNS_3, EDGE_4)
-DEFINE_BLOCK(block_4_1, TS_ROWS_4, TS_COLUMNS_1, EDGE_4)
-DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, EDGE_1)
-DEFINE_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, EDGE_1)
-DEFINE_BLOCK(block_1_1, TS_ROWS_1, TS_COLUMNS_1, EDGE_1)
+#define ROW_AND_EDGES_4(ROWS, COLUMNS) ROW_AND_EDGES(ROWS, COLUMNS, EDGE_OF_4)
+#define ROW_AND_EDGES_1(ROWS, COLUMNS) ROW_AND_EDGES(ROWS, COLUMNS, EDGE_OF_1)
+#define e ((const struct edges*)(const void*)k)
+DEFINE_BLOCK(taps_4_4, TS_ROWS_4, TS_COLUMNS_4, ROW_AND_EDGES_4)
+DEFINE_BLOCK(taps_4_3, TS_ROWS_4, TS_COLUMNS_3, ROW_AND_EDGES_4)
+DEFINE_BLOCK(taps_4_2, TS_ROWS_4, TS_COLUMNS_2, ROW_AND_EDGES_4)
+DEFINE_BLOCK(taps_4_1, TS_ROWS_4, TS_COLUMNS_1, ROW_AND_EDGES_4)
+DEFINE_BLOCK(taps_1_4, TS_ROWS_1, TS_COLUMNS_4, ROW_AND_EDGES_1)
+DEFINE_BLOCK(taps_1_3, TS_ROWS_1, TS_COLUMNS_3, ROW_AND_EDGES_1)
+DEFINE_BLOCK(taps_1_2, TS_ROWS_1, TS_COLUMNS_2, ROW_AND_EDGES_1)
+DEFINE_BLOCK(taps_1_1, TS_ROWS_1, TS_COLUMNS_1, ROW_AND_EDGES_1)
+#undef e
 
-/* One step on: the next column takes the place of the first. */
-static void next_column(struct block* k) {
-  for (int32_t j = 0; j < 3; ++j) k->x[j] = k->x[j + 1], k->x_run[j] = k->x_run[j + 1];
-  k->dw += k->dw_column;
-}
+typedef void (*block_function)(const struct block*, int32_t);
 
-static void find_common(struct block* k, int32_t columns) {
-  k->all = k->common = k->x_run[0];
-  for (int32_t j = 1; j < columns; ++j) {
-    k->common.from = ts_max(k->common.from, k->x_run[j].from), k->common.to = ts_min(k->common.to, k->x_run[j].to);
-    k->all.from = ts_min(k->all.from, k->x_run[j].from), k->all.to = ts_max(k->all.to, k->x_run[j].to);
-  }
-  if (k->common.to < k->common.from) k->common.from = k->common.to = k->all.from;
-}
-
-static void rows_of(struct block k, int32_t rows, int32_t columns) {
-  find_common(&k, columns);
-  if (rows == 4) {
-    (columns == 4 ? block_4_4 : columns == 3 ? block_4_3 : block_4_1)(&k);
+/* Four lines at once, or the one, two or three that are left, one by one. */
+static void lines_of(struct block* k, int32_t lines, block_function four, block_function one, int32_t apart) {
+  if (lines == 4) {
+    four(k, apart);
     return;
   }
-  for (int32_t i = 0; i < rows; ++i, k.dy += k.dy_m, k.dw += k.dw_m)
-    (columns == 4 ? block_1_4 : columns == 3 ? block_1_3 : block_1_1)(&k);
+  for (int32_t i = 0; i < lines; ++i, k->dy += k->s->dy_m, k->dw += k->dw_m) one(k, apart);
 }
 
-static void block_of(struct block* k, int32_t rows, int32_t columns) {
-  if (columns >= 3) {
-    rows_of(*k, rows, columns);
-    return;
+/* Where a block's sums start: the group, the first of its lines, the channel and the tap. */
+struct place {
+  int32_t group, m, lines, c, kz, ky, kx;
+};
+
+static void start_block(struct block* k, const struct place* at, struct run x) {
+  const struct shape* s = k->s;
+  const struct ts_conv_weights_args* p = s->p;
+  const struct run z = run_of(p, 0, at->kz), y = run_of(p, 1, at->ky);
+  k->z = z.to - z.from, k->y = y.to - y.from, k->n = x.to - x.from;
+  const int32_t tap = (at->kz * p->kernel[1] + at->ky) * p->kernel[2] + at->kx;
+  k->dy = p->dy + (at->group * p->m + at->m) * s->dy_m + z.from * s->dy_z + y.from * s->dy_y + x.from;
+  k->x = p->x + (at->group * p->c + at->c) * s->x_c +
+         ((p->at[0] + at->kz * p->dilation[0]) * p->x_size[1] + p->at[1] + at->ky * p->dilation[1]) * p->x_size[2] +
+         z.from * s->x_z + y.from * s->x_y + p->at[2] + at->kx * p->dilation[2] + x.from * p->stride[2];
+  k->dw_m = p->c * s->taps;
+  k->dw = p->dw + (at->group * p->m + at->m) * k->dw_m + at->c * s->taps + tap;
+}
+
+/* Four input channels at one tap. */
+static void channels(const struct shape* s, const struct place* at) {
+  struct block k = {.s = s};
+  start_block(&k, at, run_of(s->p, 2, at->kx));
+  k.dw_column = s->taps;
+  lines_of(&k, at->lines, block_4_4, block_1_4, s->x_c);
+}
+
+/* Up to four taps of one row, by one input channel. */
+static void taps_of_row(const struct shape* s, const struct place* at, int32_t columns) {
+  static const block_function four[] = {taps_4_1, taps_4_2, taps_4_3, taps_4_4};
+  static const block_function one[] = {taps_1_1, taps_1_2, taps_1_3, taps_1_4};
+  struct edges e = {.k = {.s = s}};
+  struct run common = run_of(s->p, 2, at->kx), all = common;
+  for (int32_t j = 0; j < columns; ++j) {
+    const struct run r = run_of(s->p, 2, at->kx + j);
+    common.from = ts_max(common.from, r.from), common.to = ts_min(common.to, r.to);
+    all.from = ts_min(all.from, r.from), all.to = ts_max(all.to, r.to);
+    e.from[j] = r.from, e.to[j] = r.to;
   }
-  for (int32_t j = 0; j < columns; ++j, next_column(k)) rows_of(*k, rows, 1);
+  if (common.to < common.from) common.from = common.to = all.from;
+  start_block(&e.k, at, common);
+  for (int32_t j = 0; j < columns; ++j) e.from[j] -= common.from, e.to[j] -= common.from;
+  e.first = all.from - common.from, e.last = all.to - common.from;
+  e.k.dw_column = 1;
+  lines_of(&e.k, at->lines, four[columns - 1], one[columns - 1], s->p->dilation[2]);
+}
+
+/* ---- one channel by one: a plane's taps, three a row, one row of positions after the other */
+
+enum { EDGES = 8 };
+struct three {
+  int32_t before, count; /* edge positions before the common ones, and in all */
+  int32_t usual;         /* 1: one before, with the last two taps; 2: one after, with the first two; 3: both; else 0 */
+  int32_t at[EDGES], first[EDGES], taps[EDGES];
+  struct run common;
+};
+
+/* Whether it is a matter of planes with three taps a row, and few positions at the edges. */
+static int32_t find_three(const struct ts_conv_weights_args* p, struct three* t) {
+  if (p->c != 1 || p->m > 3 || p->g * p->m < TS_CORES || p->kernel[2] != 3 || p->dilation[2] != 1 || p->stride[2] > 2)
+    return 0;
+  const struct run first = run_of(p, 2, 0), last = run_of(p, 2, 2);
+  t->common.from = first.from, t->common.to = ts_max(last.to, first.from), t->count = 0, t->before = -1;
+  if (p->y_size[2] - (t->common.to - t->common.from) > EDGES) return 0;
+  for (int32_t i = 0; i < p->y_size[2]; ++i) {
+    if (i == t->common.from) t->before = t->count, i = t->common.to;
+    if (i >= p->y_size[2]) break;
+    const struct ts_reach r = ts_reach(p->at[2] + i * p->stride[2], p->x_size[2], 3, 1);
+    t->at[t->count] = i, t->first[t->count] = r.first, t->taps[t->count] = r.taps;
+    ++t->count;
+  }
+  if (t->before < 0) t->before = t->count;
+  const int32_t left = t->before == 1 && t->first[0] == 1 && t->taps[0] == 2, after = t->count - t->before;
+  const int32_t right = after == 1 && t->first[t->count - 1] == 0 && t->taps[t->count - 1] == 2;
+  t->usual = (left || t->before == 0) && (right || after == 0) ? left + 2 * right : 0;
+  return 1;
+}
+
+static void three_edges(const struct three* t, int32_t i, int32_t end, const float* dy, const float* x, int32_t stride,
+                        float* dw) {
+  for (; i < end; ++i) {
+    const float d = dy[t->at[i]];
+    const float* from = x + t->at[i] * stride + t->first[i];
+    float* to = dw + t->first[i];
+    for (int32_t k = t->taps[i]; k > 0; --k, ++from, ++to) *to = fmaf(d, *from, *to);
+  }
+}
+
+/* A row of positions that meet elements with all taps; one before them that does with the last two, where there is such
+ * a one, and one after them that does with the first two. */
+#define THREE(j)                         \
+  {                                      \
+    const float d = dy[j];               \
+    s0 = fmaf(d, x[(j)*X_STEP], s0);     \
+    s1 = fmaf(d, x[(j)*X_STEP + 1], s1); \
+    s2 = fmaf(d, x[(j)*X_STEP + 2], s2); \
+  }
+#define DEFINE_THREE(NAME)                                                                                 \
+  static void NAME(const float* dy, const float* x, int32_t n, float* dw, int32_t before, int32_t after) { \
+    float s0 = dw[0], s1 = dw[1], s2 = dw[2];                                                              \
+    if (before) {                                                                                          \
+      s1 = fmaf(dy[-1], x[1 - X_STEP], s1);                                                                \
+      s2 = fmaf(dy[-1], x[2 - X_STEP], s2);                                                                \
+    }                                                                                                      \
+    for (; n >= 4; n -= 4, dy += 4, x += 4 * X_STEP) {                                                     \
+      THREE(0) THREE(1) THREE(2) THREE(3)                                                                  \
+    }                                                                                                      \
+    for (; n > 0; --n, ++dy, x += X_STEP) THREE(0)                                                         \
+    if (after) {                                                                                           \
+      s0 = fmaf(*dy, x[0], s0);                                                                            \
+      s1 = fmaf(*dy, x[1], s1);                                                                            \
+    }                                                                                                      \
+    dw[0] = s0, dw[1] = s1, dw[2] = s2;                                                                    \
+  }
+#define X_STEP 1
+DEFINE_THREE(three_taps)
+#undef X_STEP
+#define X_STEP 2
+DEFINE_THREE(three_taps_by_two)
+#undef X_STEP
+
+/* Positions of one slice by one slice of taps. */
+static void three_slice(const struct shape* s, const struct three* t, const float* dy, const float* x, float* dw) {
+  const struct ts_conv_weights_args* p = s->p;
+  const int32_t stride = p->stride[2], from = t->common.from, n = t->common.to - from;
+  const int32_t down = p->dilation[1] * p->x_size[2], rows = p->kernel[1];
+  int32_t at = p->at[1];
+  for (int32_t y = p->y_size[1]; y > 0; --y, dy += s->dy_y, x += s->x_y, at += p->stride[1]) {
+    struct ts_reach r = {0, rows};
+    if (at < 0 || at + (rows - 1) * p->dilation[1] >= p->x_size[1])
+      r = ts_reach(at, p->x_size[1], rows, p->dilation[1]);
+    const float* row = x + r.first * down;
+    float* to = dw + 3 * r.first;
+    for (int32_t k = r.taps; k > 0; --k, row += down, to += 3) {
+      if (!t->usual) three_edges(t, 0, t->before, dy, row, stride, to);
+      (stride == 1 ? three_taps : three_taps_by_two)(dy + from, row + from * stride, n, to, t->usual & 1, t->usual & 2);
+      if (!t->usual) three_edges(t, t->before, t->count, dy, row, stride, to);
+    }
+  }
+}
+
+static void three_plane(const struct shape* s, const struct three* t, int32_t plane) {
+  const struct ts_conv_weights_args* p = s->p;
+  const int32_t group = p->m == 1 ? plane : plane / p->m, slice = 3 * p->kernel[1];
+  float* dw = p->dw + plane * s->taps;
+  for (int32_t i = 0; p->first && i < s->taps; ++i) dw[i] = 0.0f;
+  for (int32_t n = 0; n < p->n; ++n)
+    for (int32_t z = 0; z < p->y_size[0]; ++z) {
+      const struct ts_reach r = ts_reach(p->at[0] + z * p->stride[0], p->x_size[0], p->kernel[0], p->dilation[0]);
+      for (int32_t k = r.first; k < r.first + r.taps; ++k)
+        three_slice(s, t, p->dy + n * s->dy_n + plane * s->dy_m + z * s->dy_z,
+                    p->x + n * s->x_n + group * s->x_c + z * s->x_z +
+                        ((p->at[0] + k * p->dilation[0]) * p->x_size[1] + p->at[1]) * p->x_size[2] + p->at[2],
+                    dw + k * slice);
+    }
+  for (int32_t i = 0; TS_PAYLOADS && i < s->taps; ++i) dw[i] = ts_canonical(dw[i]);
 }
 
 /* Items of a group, for every four output channels: whole fours of input channels by taps, then, for the channels that
- * are left, up to four taps of a row. */
-struct items {
-  int32_t fours, taps, rest, rows, pieces; /* pieces of a row of taps */
-  int32_t count;
-};
-
-static void item(const struct ts_conv_weights_args* p, const struct items* s, int32_t group, int32_t m,
-                 int32_t number) {
-  const int32_t x_y = p->x_size[2], x_z = x_y * p->x_size[1], x_plane = x_z * p->x_size[0];
-  const int32_t y_y = p->y_size[2], y_z = y_y * p->y_size[1], y_plane = y_z * p->y_size[0];
-  int32_t c, columns, tap;
-  const int32_t by_channel = number < s->fours * s->taps;
-  if (by_channel) {
-    c = 4 * (number / s->taps), tap = number % s->taps, columns = 4;
-  } else {
-    number -= s->fours * s->taps;
-    const int32_t piece = number % s->pieces, row = number / s->pieces % s->rows;
-    c = 4 * s->fours + number / s->pieces / s->rows, tap = row * p->kernel[2] + 4 * piece;
-    columns = ts_min(4, p->kernel[2] - 4 * piece);
-  }
-  const int32_t kx = tap % p->kernel[2], ky = tap / p->kernel[2] % p->kernel[1], kz = tap / p->kernel[2] / p->kernel[1];
-  struct block k = {.z = run_of(p, 0, kz), .y = run_of(p, 1, ky), .images = p->n};
-  k.dy_image = p->g * p->m * y_plane, k.x_image = p->g * p->c * x_plane;
-  k.dy_z = y_z, k.dy_y = y_y, k.x_z = p->stride[0] * x_z, k.x_y = p->stride[1] * x_y, k.stride = p->stride[2];
-  k.dy_m = y_plane, k.dw_m = p->c * s->taps, k.dw_column = by_channel ? s->taps : 1, k.first = p->first;
-  k.dy = p->dy + (group * p->m + m) * y_plane;
-  k.dw = p->dw + ((group * p->m + m) * p->c + c) * s->taps + tap;
-  for (int32_t j = 0; j < columns; ++j) {
-    const int32_t x = by_channel ? kx : kx + j, channel = by_channel ? c + j : c;
-    k.x_run[j] = run_of(p, 2, x);
-    k.x[j] = p->x + (group * p->c + channel) * x_plane + (p->at[0] + kz * p->dilation[0]) * x_z +
-             (p->at[1] + ky * p->dilation[1]) * x_y + p->at[2] + x * p->dilation[2];
-  }
-  block_of(&k, ts_min(4, p->m - m), columns);
-}
-
+ * are left, up to four taps of a row. A core has its share of them in a row. */
 void ts_conv_weights(void* args) {
   const struct ts_conv_weights_args* p = args;
-  struct items s = {.fours = p->c / 4, .rest = p->c % 4, .rows = p->kernel[0] * p->kernel[1]};
-  s.taps = s.rows * p->kernel[2], s.pieces = (p->kernel[2] + 3) / 4;
-  s.count = s.fours * s.taps + s.rest * s.rows * s.pieces;
-  const int32_t lines = (p->m + 3) / 4;
+  struct shape s = {.p = p, .dy_y = p->y_size[2], .x_y = p->stride[1] * p->x_size[2]};
+  s.taps = p->kernel[0] * p->kernel[1] * p->kernel[2];
+  s.dy_z = s.dy_y * p->y_size[1], s.dy_m = s.dy_z * p->y_size[0], s.dy_n = s.dy_m * p->m * p->g;
+  s.x_z = p->stride[0] * p->x_size[1] * p->x_size[2];
+  s.x_c = p->x_size[0] * p->x_size[1] * p->x_size[2], s.x_n = s.x_c * p->c * p->g;
   int32_t lo, hi;
-  ts_share(p->g * lines * s.count, &lo, &hi);
-  for (int32_t at = lo; at < hi; ++at) {
-    const int32_t line = at / s.count, group = line / lines;
-    item(p, &s, group, 4 * (line - group * lines), at - line * s.count);
+  struct three three;
+  if (find_three(p, &three)) {
+    ts_share(p->g * p->m, &lo, &hi);
+    for (; lo < hi; ++lo) three_plane(&s, &three, lo);
+    return;
+  }
+  const int32_t fours = p->c / 4, rows = p->kernel[0] * p->kernel[1], pieces = (p->kernel[2] + 3) / 4;
+  const int32_t whole = fours * s.taps, count = whole + (p->c - 4 * fours) * rows * pieces;
+  const int32_t lines = (p->m + 3) / 4;
+  ts_share(p->g * lines * count, &lo, &hi);
+  if (lo == hi) return;
+  int32_t line = lo / count, number = lo - line * count;
+  struct place at = {.group = line / lines};
+  line -= at.group * lines;
+  for (; lo < hi; ++lo) {
+    at.m = 4 * line, at.lines = ts_min(4, p->m - at.m);
+    const int32_t by_channel = number < whole, each = by_channel ? s.taps : rows * pieces;
+    const int32_t block = (by_channel ? number : number - whole) / each;
+    int32_t tap = (by_channel ? number : number - whole) - block * each;
+    if (!by_channel) tap = pieces == 1 ? tap * p->kernel[2] : tap / pieces * p->kernel[2] + 4 * (tap % pieces);
+    const int32_t row = tap / p->kernel[2];
+    at.kx = tap - row * p->kernel[2], at.kz = p->kernel[0] == 1 ? 0 : row / p->kernel[1];
+    at.ky = row - at.kz * p->kernel[1];
+    at.c = by_channel ? 4 * block : 4 * fours + block;
+    if (by_channel)
+      channels(&s, &at);
+    else
+      taps_of_row(&s, &at, ts_min(4, p->kernel[2] - at.kx));
+    if (++number < count) continue;
+    number = 0;
+    if (++line < lines) continue;
+    line = 0, ++at.group;
   }
 }

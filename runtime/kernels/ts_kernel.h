@@ -37,6 +37,11 @@ static inline void ts_share(int32_t n, int32_t* lo, int32_t* hi) {
 
 /* Makes the one NaN, 0x7fc00000, of any: for results of arithmetic. RISC-V arithmetic makes no other, so there it is
  * nothing; an x86 host keeps payloads and signs. */
+#ifdef __riscv
+#define TS_PAYLOADS 0
+#else
+#define TS_PAYLOADS 1 /* arithmetic may make other NaNs */
+#endif
 static inline float ts_canonical(float x) {
 #ifdef __riscv
   return x;

@@ -29,6 +29,25 @@ void expect_kernel(const OneNode& n, std::mt19937& rng) {
   EXPECT_EQ(kernel_failure(n, inputs, rng, 2e-6 + 1e-7 * terms, tilings), "") << shapes;
 }
 
+OneNode weight_gradient(const ConvCase& c) {
+  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
+  if (!forward.status) return forward;
+  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
+  auto n = one_node({"com.microsoft", "ConvGrad"}, {f32(dy), f32(c.x), f32(c.w)}, c.attributes, 2);
+  n.graph.at(n.node).outputs[0] = {};
+  return n;
+}
+
+// The transposed convolution that goes back to x.
+OneNode data_gradient(const ConvCase& c) {
+  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
+  if (!forward.status) return forward;
+  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
+  auto attributes = c.attributes;
+  attributes.set("output_shape", Shape(c.x.begin() + 2, c.x.end()));
+  return one_node({"", "ConvTranspose"}, {f32(dy), f32(c.w)}, attributes);
+}
+
 TEST(Conv, any_geometry) {
   std::mt19937 rng(1);
   for (int i = 0; i < 60; ++i) {
@@ -53,6 +72,22 @@ TEST(Conv, the_usual_layers) {
   expect_kernel(one_node({"", "Conv"}, {f32({1, 1, 49, 10}), f32({8, 1, 10, 4})},
                          {{"pads", std::vector<int64_t>{4, 1, 5, 1}}, {"strides", two}}),
                 rng);
+}
+
+// Planes of their own, three taps a row: narrow ones, and edges of every kind.
+TEST(Conv, by_planes_and_their_gradients) {
+  std::mt19937 rng(8);
+  for (int i = 0; i < 24; ++i) {
+    int64_t groups = among(rng, 3, 12), m = among(rng, 1, 2), high = among(rng, 1, 3), stride = among(rng, 1, 2);
+    auto pad = [&] { return among(rng, 0, i % 4 ? 1 : 2); };
+    std::vector<int64_t> pads{0, pad(), high - 1, pad()};
+    Shape x{among(rng, 1, 2), groups, among(rng, 1, 5), among(rng, 3, 11)};
+    ConvCase c{x, {groups * m, 1, high, 3}, groups, {{"pads", pads}, {"group", groups}}};
+    c.attributes.set("strides", std::vector<int64_t>{among(rng, 1, 2), stride});
+    expect_kernel(one_node({"", "Conv"}, {f32(c.x), f32(c.w), f32({groups * m})}, c.attributes), rng);
+    expect_kernel(weight_gradient(c), rng);
+    expect_kernel(data_gradient(c), rng);
+  }
 }
 
 // Tiles that see nothing but padding, and positions that do.
@@ -91,15 +126,6 @@ TEST(ConvTranspose, strides_beyond_the_kernel_leave_gaps) {
   expect_kernel(one_node({"", "ConvTranspose"}, {f32({1, 3, 4, 5}), f32({3, 5, 3, 3})},
                          {{"strides", std::vector<int64_t>{2, 4}}, {"dilations", std::vector<int64_t>{2, 6}}}),
                 rng);
-}
-
-OneNode weight_gradient(const ConvCase& c) {
-  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
-  if (!forward.status) return forward;
-  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
-  auto n = one_node({"com.microsoft", "ConvGrad"}, {f32(dy), f32(c.x), f32(c.w)}, c.attributes, 2);
-  n.graph.at(n.node).outputs[0] = {};
-  return n;
 }
 
 TEST(ConvGrad, of_the_weights_with_any_geometry) {

@@ -1,0 +1,231 @@
+/* One channel in, few out: rows of outputs, one row of taps after the other, where sums of sixteen outputs would find
+ * nothing to share. Part of conv.c.
+ *
+ *   64 planes of 25x5 by 3x3 each:  a core has 200 of the 1600 rows
+ */
+#ifndef TS_CONV_ROWS_H
+#define TS_CONV_ROWS_H
+
+#include <math.h>
+
+#include "conv.h"
+#include "ts_block.h"
+#include "ts_window.h"
+
+/* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
+ * at + i * step + k * tap_step, by the weight w + k * w_step, for the output y + i * y_step. Positions in [low, high)
+ * meet an element with every tap; the others are at an edge, and each of them is its own. */
+struct axis {
+  int32_t size, count, at, step, taps, tap_step, w, w_step, y, y_step;
+  int32_t low, high;
+};
+
+static inline void find_interior(struct axis* a) {
+  const int32_t span = (a->taps - 1) * a->tap_step;
+  if (a->taps == 0) {
+    a->low = 0, a->high = a->count;
+    return;
+  }
+  a->low = ts_min(ts_above(-(a->at + ts_min(span, 0)), a->step), a->count);
+  a->high = ts_min(ts_above(a->size - a->at - ts_max(span, 0), a->step), a->count);
+  if (a->high < a->low) a->high = a->low;
+}
+
+static inline struct ts_reach reach_of(const struct axis* a, int32_t position) {
+  const struct ts_reach all = {0, a->taps};
+  if (position >= a->low && position < a->high) return all;
+  return ts_reach(a->at + position * a->step, a->size, a->taps, a->tap_step);
+}
+
+struct plane {
+  const struct ts_conv_args* p;
+  struct axis z, y, x;
+  int32_t blocks; /* of a plane */
+};
+
+/* y[i] += w * x[i * step] for n outputs, which stand y_step apart. */
+static void add_tap(float* y, int32_t y_step, const float* x, int32_t step, float w, int32_t n) {
+  for (; n >= 4; n -= 4) {
+    const float *x1 = x + step, *x2 = x1 + step, *x3 = x2 + step;
+    float *y1 = y + y_step, *y2 = y1 + y_step, *y3 = y2 + y_step;
+    const float s0 = fmaf(w, *x, *y), s1 = fmaf(w, *x1, *y1), s2 = fmaf(w, *x2, *y2), s3 = fmaf(w, *x3, *y3);
+    *y = s0, *y1 = s1, *y2 = s2, *y3 = s3;
+    x = x3 + step, y = y3 + y_step;
+  }
+  for (; n > 0; --n, x += step, y += y_step) *y = fmaf(w, *x, *y);
+}
+
+/* One row of outputs by one row of taps, from tap 0 of position 0: every tap where it meets an element. */
+static void add_taps(const struct axis* a, float* y, const float* x, const float* w) {
+  for (int32_t k = 0; k < a->taps; ++k) {
+    const int32_t at = a->at + k * a->tap_step;
+    const int32_t from = a->step == 1 ? ts_max(-at, 0) : ts_above(-at, a->step);
+    const int32_t to = ts_min(a->step == 1 ? a->size - at : ts_above(a->size - at, a->step), a->count);
+    add_tap(y + from * a->y_step, a->y_step, x + k * a->tap_step + from * a->step, a->step, w[k * a->w_step],
+            to - from);
+  }
+}
+
+/* One row of outputs by some rows of three taps: sums stay in registers while the rows of taps run. The steps along x
+ * stand in the instructions: output i meets x[i * STEP + k * TAP] with tap k. */
+struct row {
+  int32_t rows, x_row, w_row, first; /* of taps; elements from one to the next; whether sums start here */
+};
+#define THREE_START_(i, j) \
+  if (!r->first) s0##j = y[j];
+#define THREE_STORE_(i, j) y[j] = s0##j;
+#define THREE_STEP_(i, j)                         \
+  s0##j = fmaf(w0, p[j * X_STEP], s0##j);         \
+  s0##j = fmaf(w1, p[j * X_STEP + X_TAP], s0##j); \
+  s0##j = fmaf(w2, p[j * X_STEP + 2 * X_TAP], s0##j);
+#define THREE_BLOCK(COLUMNS)                       \
+  {                                                \
+    COLUMNS(TS_SUM_ZERO_, 0)                       \
+    COLUMNS(THREE_START_, 0)                       \
+    const float *p = x, *q = w;                    \
+    for (int32_t k = r->rows; k > 0; --k) {        \
+      const float w0 = q[0], w1 = q[1], w2 = q[2]; \
+      COLUMNS(THREE_STEP_, 0)                      \
+      p += r->x_row, q += r->w_row;                \
+    }                                              \
+    COLUMNS(THREE_STORE_, 0)                       \
+  }
+#define DEFINE_THREE(NAME)                                                                     \
+  static void NAME(const struct row* r, float* y, const float* x, const float* w, int32_t n) { \
+    for (; n >= 4; n -= 4, x += 4 * X_STEP, y += 4) THREE_BLOCK(TS_COLUMNS_4)                  \
+    if (n >= 2) {                                                                              \
+      THREE_BLOCK(TS_COLUMNS_2)                                                                \
+      n -= 2, x += 2 * X_STEP, y += 2;                                                         \
+    }                                                                                          \
+    if (n > 0) THREE_BLOCK(TS_COLUMNS_1)                                                       \
+  }
+#define X_STEP 1
+#define X_TAP 1
+DEFINE_THREE(three_taps)
+#undef X_TAP
+#define X_TAP -1
+DEFINE_THREE(three_taps_back)
+#undef X_STEP
+#undef X_TAP
+#define X_STEP 2
+#define X_TAP 1
+DEFINE_THREE(three_taps_by_two)
+#undef X_STEP
+#undef X_TAP
+
+static int32_t has_three(const struct axis* a) {
+  return a->taps == 3 && a->w_step == 1 && a->y_step == 1 &&
+         ((a->step == 1 && (a->tap_step == 1 || a->tap_step == -1)) || (a->step == 2 && a->tap_step == 1));
+}
+
+/* A position at an edge: one or two taps a row. */
+static void edge(const struct row* r, float* y, const float* x, const float* w, int32_t taps, int32_t step) {
+  float sum = r->first ? 0.0f : *y;
+  for (int32_t k = r->rows; k > 0; --k) {
+    sum = fmaf(*w, *x, sum);
+    if (taps == 2) sum = fmaf(w[1], x[step], sum);
+    x += r->x_row, w += r->w_row;
+  }
+  *y = sum;
+}
+
+/* Where the edge positions of a row are, found once. */
+enum { EDGES = 8 };
+struct edges {
+  int32_t count, at[EDGES], first[EDGES], taps[EDGES];
+};
+static void find_edges(struct edges* e, const struct axis* a) {
+  e->count = 0;
+  for (int32_t i = 0; i < a->count; ++i) {
+    if (i == a->low) i = a->high;
+    if (i == a->count || e->count == EDGES) return;
+    const struct ts_reach r = reach_of(a, i);
+    e->at[e->count] = i, e->first[e->count] = r.first, e->taps[e->count] = r.taps;
+    ++e->count;
+  }
+}
+
+static void three_row(const struct axis* a, const struct edges* e, const struct row* r, float* y, const float* x,
+                      const float* w) {
+  for (int32_t i = 0; i < e->count; ++i) {
+    const int32_t at = e->at[i], tap = e->first[i];
+    if (e->taps[i] && r->rows)
+      edge(r, y + at, x + at * a->step + tap * a->tap_step, w + tap, e->taps[i], a->tap_step);
+    else if (r->first)
+      y[at] = 0.0f;
+  }
+  if (a->high == a->low) return;
+  y += a->low, x += a->low * a->step;
+  if (a->step == 2)
+    three_taps_by_two(r, y, x, w, a->high - a->low);
+  else if (a->tap_step > 0)
+    three_taps(r, y, x, w, a->high - a->low);
+  else
+    three_taps_back(r, y, x, w, a->high - a->low);
+}
+
+/* Rows [y, end) of one slice of a plane, whose tap 0 of position (0, 0) meets x by w. */
+struct slice {
+  float* to;
+  const float *x, *w, *b;   /* b: where the channels end and there is a bias; else NULL */
+  int32_t z_taps, x_z, w_z; /* slices of taps, and elements from one to the next */
+};
+static void rows_of_slice(const struct plane* a, const struct edges* e, const struct slice* t, int32_t y, int32_t end,
+                          int32_t three) {
+  const struct ts_conv_args* p = a->p;
+  const int32_t x_row = a->y.tap_step * p->x_size[2], w_row = a->y.w_step * p->kernel[2];
+  const int32_t n = a->x.count, y_step = a->x.y_step, down = a->y.y_step * p->y_size[2];
+  float* to = t->to + y * down;
+  struct row r = {a->y.taps, x_row, w_row, p->first};
+  for (; y < end; ++y, to += down) {
+    const struct ts_reach ry = reach_of(&a->y, y);
+    const float* x = t->x + y * a->y.step * p->x_size[2] + ry.first * x_row;
+    const float* w = t->w + ry.first * w_row;
+    r.rows = ry.taps;
+    if (three && t->z_taps == 1) {
+      three_row(&a->x, e, &r, to, x, w);
+    } else {
+      for (int32_t i = 0; i < n && r.first; ++i) to[i * y_step] = 0.0f;
+      for (int32_t z = 0; z < t->z_taps; ++z)
+        for (int32_t k = 0; k < r.rows; ++k)
+          add_taps(&a->x, to, x + z * t->x_z + k * x_row, w + z * t->w_z + k * w_row);
+    }
+    for (int32_t i = 0; t->b && i < n; ++i) to[i * y_step] += *t->b;
+    for (int32_t i = 0; TS_PAYLOADS && i < n; ++i) to[i * y_step] = ts_canonical(to[i * y_step]);
+  }
+}
+
+/* Rows [lo, hi) of all planes. */
+static void rows_of_planes(const struct plane* a, int32_t lo, int32_t hi) {
+  const struct ts_conv_args* p = a->p;
+  const int32_t x_y = p->x_size[2], x_z = x_y * p->x_size[1], x_plane = x_z * p->x_size[0];
+  const int32_t y_y = p->y_size[2], y_z = y_y * p->y_size[1], y_plane = y_z * p->y_size[0];
+  const int32_t k_y = p->kernel[2], k_z = k_y * p->kernel[1];
+  struct edges edges;
+  find_edges(&edges, &a->x);
+  const int32_t three = has_three(&a->x) && a->x.count - (a->x.high - a->x.low) <= EDGES;
+  int32_t number = lo / a->y.count, y = lo - number * a->y.count; /* of the slice, and the row in it */
+  int32_t plane = a->z.count == 1 ? number : number / a->z.count, z = number - plane * a->z.count;
+  int32_t image = p->m == 1 ? plane : plane / p->m, m = plane - image * p->m;
+  while (lo < hi) {
+    const int32_t end = ts_min(a->y.count, y + hi - lo), group = p->n == 1 ? image : image % p->g;
+    const struct ts_reach rz = reach_of(&a->z, z);
+    const struct slice t = {
+        p->y + (image * p->m + m) * y_plane + (a->z.y + z * a->z.y_step) * y_z + a->y.y * y_y + a->x.y,
+        p->x + image * x_plane + (a->z.at + z * a->z.step + rz.first * a->z.tap_step) * x_z + a->y.at * x_y + a->x.at,
+        p->w + group * p->w_g + m * p->w_m + (a->z.w + rz.first * a->z.w_step) * k_z + a->y.w * k_y + a->x.w,
+        p->last && p->b ? p->b + group * p->m + m : NULL,
+        rz.taps,
+        a->z.tap_step * x_z,
+        a->z.w_step * k_z};
+    rows_of_slice(a, &edges, &t, y, end, three);
+    lo += end - y;
+    y = 0;
+    if (++z < a->z.count) continue;
+    z = 0;
+    if (++m < p->m) continue;
+    m = 0, ++image;
+  }
+}
+
+#endif
