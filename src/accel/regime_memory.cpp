@@ -127,7 +127,7 @@ void RegimeMemory::line_done(uint64_t t) {
     if (--state(region).writes_left == 0 && state(region).all_arrived) loaded(region);
     return;
   }
-  --foreground_;
+  if (--foreground_ == 0 && stream_) stream_->advance();
   auto& transfer = transfers_[t & 0xfffffffff];
   if (--transfer.left == 0) {
     transfer.done = events_.now();

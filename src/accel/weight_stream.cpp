@@ -139,7 +139,7 @@ bool WeightStreamer::next_ahead(Line& line) {
 }
 
 void WeightStreamer::advance() {
-  while (ring_lines_ > 0 && link_.free() && writing_ < kRingWrites) {
+  while (ring_lines_ > 0 && link_.free() && writing_ < kRingWrites && !owner_.ddr_in_use()) {
     Job job{.ahead = true};
     const auto most = static_cast<size_t>(link_.timing().packet.count) / line_bytes;
     Line line;

@@ -21,6 +21,8 @@ class StreamOwner {
   virtual void streamed_line(int region, uint64_t line, uint64_t transfer) = 0;
   // A line to be put into the ring; `ring_written` says when that is done.
   virtual void write_to_ring(int region, uint64_t line) = 0;
+  // The DDR has something better to do than to take what is wanted later.
+  virtual bool ddr_in_use() const = 0;
 };
 
 class WeightStreamer : private memory::LinkSink {
