@@ -102,8 +102,11 @@ Result<Job> prepare(const JobOptions& options) {
   TRY(job.model, model_of(options));
   TRY(job.machine, machine_for(options.board, job.model, options.tile));
   const bool plena = options.layout == Layout::Plena;
-  TRY(job.machine.weights, find_format(options.format.value_or(plena ? "plena" : "ocp")));
-  job.machine.kv = job.machine.weights;
+  const auto format = [&](const std::string& of_board) {
+    return find_format(options.format.value_or(plena ? "plena" : options.board ? of_board : "ocp"));
+  };
+  TRY(job.machine.weights, format(options.board ? options.board->weight_type : ""));
+  TRY(job.machine.kv, format(options.board ? options.board->kv_type : ""));
   job.machine.dma_overlaps = options.dma_overlaps;
   const int64_t tokens = options.prompt.empty() ? options.tokens : static_cast<int64_t>(options.prompt.size());
   job.options.tokens = tokens;

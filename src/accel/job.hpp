@@ -19,7 +19,8 @@ struct JobOptions {
   std::optional<std::string> weights;  // a folder with safetensors; none: the model's folder, else seeded
   std::optional<target::Board> board;
   TileOptions tile;
-  std::optional<std::string> format;  // of numbers in memory; none: OCP's, and PLENA's with its layout
+  std::optional<std::string>
+      format;  // of numbers in memory; none: the board's, else OCP's, and PLENA's with its layout
   int64_t layers = 0;
   int64_t tokens = 64;
   bool decode = false;  // one token more, after `tokens`

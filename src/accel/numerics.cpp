@@ -92,9 +92,10 @@ void MxFormat::decode(std::span<const uint8_t> elements, std::span<const uint8_t
 }
 
 Result<MxFormat> find_format(std::string_view name) {
-  for (const auto& format : {mx_ocp, mx_plena})
+  for (const auto& format : {mx_ocp, mx_ocp8, mx_plena})
     if (format.name == name) return format;
-  return input_error("{}: no such number format", name).hint("ocp (blocks of 32) or plena (blocks of 8)");
+  return input_error("{}: no such number format", name)
+      .hint("ocp (blocks of 32), ocp8 (the same in blocks of 8) or plena (blocks of 8)");
 }
 
 }  // namespace tessera::accel

@@ -50,6 +50,7 @@ struct MxFormat {
 };
 
 constexpr MxFormat mx_ocp{"ocp", 32, false, 8};
+constexpr MxFormat mx_ocp8{"ocp8", 8, false, 8};  // what the boards' files name: 1.125 bytes an element
 constexpr MxFormat mx_plena{"plena", 8, true, 0};
 
 Result<MxFormat> find_format(std::string_view name);

@@ -165,15 +165,18 @@ DramChannel::Choice DramChannel::choose(int64_t cycle) const {
   const auto command = writing_ ? Command::Write : Command::Read;
   const int starving = !entries.empty() && entries[0].overtaken > policy_.most_overtaken ? entries[0].bank : -1;
   Choice row{.when = kNever};   // an activation or a precharge
-  uint64_t hit = 0, asked = 0;  // banks with a row hit waiting; banks whose row command is considered already
+  uint64_t hit = 0, asked = 0;  // banks with a row hit waiting; banks that are considered already
   int64_t first = kNever;
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& e = entries[i];
     if (open_[static_cast<size_t>(e.bank)] != e.row) continue;
     if (e.bank == starving && i > 0 && e.row != entries[0].row) continue;
-    hit |= uint64_t{1} << e.bank;
+    const uint64_t bit = uint64_t{1} << e.bank;
+    hit |= bit;
+    if (asked & bit) continue;  // an older one wants the same
     if (refresh_due_[static_cast<size_t>(e.at.rank)] <= cycle) continue;
     if (e.write && must_wait_for_a_read(e)) continue;
+    asked |= bit;
     const int64_t when = rules_.earliest(command, e.at);
     if (when <= cycle) return {.found = true, .command = command, .at = e.at, .row = e.row, .entry = i};
     first = std::min(first, when);

@@ -110,7 +110,7 @@ TEST_P(Mx, ZeroTinyHugeAndBrokenBlocks) {
   EXPECT_TRUE(std::isnan(through(NAN)[1]));
 }
 
-INSTANTIATE_TEST_SUITE_P(Formats, Mx, testing::Values(mx_ocp, mx_plena),
+INSTANTIATE_TEST_SUITE_P(Formats, Mx, testing::Values(mx_ocp, mx_ocp8, mx_plena),
                          [](const auto& info) { return std::string(info.param.name); });
 
 TEST(MxFormats, ErrorsAreThoseOfTheFormats) {
