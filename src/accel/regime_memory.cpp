@@ -70,7 +70,7 @@ TransferId RegimeMemory::submit(Picoseconds now, std::span<const LineRequest> li
     count(line);
     if (!line.write) continue;
     if (const int r = map_.find(line.address); r >= 0 && state(r).treatment == Treatment::Swap)
-      mark_made(r, line.address);
+      mark_made(r, line.address, true);
   }
   for (auto& line : lines) serve(line, transfer);
   if (stream_) stream_->flush();
@@ -85,6 +85,12 @@ TransferId RegimeMemory::host_transfer(Picoseconds now, Bytes bytes) {
   stats_.host_bytes += static_cast<uint64_t>(bytes.count);
   if (takes_time) link_->send(bytes, bytes, *this, tag(What::Host, -1, transfer));
   return {static_cast<int64_t>(transfer)};
+}
+
+void RegimeMemory::came_from_host(uint64_t address, Bytes bytes) {
+  const uint64_t end = address + static_cast<uint64_t>(bytes.count);
+  for (uint64_t at = address / line_bytes * line_bytes; at < end; at += line_bytes)
+    if (const int r = map_.find(at); r >= 0 && state(r).treatment == Treatment::Swap) mark_made(r, at, false);
 }
 
 void RegimeMemory::serve(const LineRequest& line, uint64_t transfer) {

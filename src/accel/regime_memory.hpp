@@ -49,6 +49,7 @@ class RegimeMemory : public MemoryModel,
 
   TransferId submit(memory::Picoseconds now, std::span<const LineRequest> lines) override;
   TransferId host_transfer(memory::Picoseconds now, Bytes bytes) override;
+  void came_from_host(uint64_t address, Bytes bytes) override;
   memory::Picoseconds finish(TransferId id) override;
   memory::Picoseconds drain(memory::Picoseconds now) override;
   MemoryStatistics statistics() const override;
@@ -96,7 +97,7 @@ class RegimeMemory : public MemoryModel,
   void make_units();
   void warm_layers();
   void swap_line(int region, const LineRequest& line, uint64_t transfer);
-  void mark_made(int region, uint64_t address);
+  void mark_made(int region, uint64_t address, bool dirty);
   bool made_here(int region, uint64_t address);
   bool admit(int region);
   void release(int region);

@@ -65,12 +65,12 @@ void RegimeMemory::warm_layers() {
   }
 }
 
-void RegimeMemory::mark_made(int region, uint64_t address) {
+void RegimeMemory::mark_made(int region, uint64_t address, bool dirty) {
   auto& s = state(region);
   if (s.made.empty()) s.made.resize(map_.lines(region)), s.dirty.resize(map_.lines(region));
   const auto line = map_.line_of(region, address);
   s.made[line] = true;
-  if (!s.dirty[line]) s.dirty[line] = true, ++s.dirty_lines;
+  if (dirty && !s.dirty[line]) s.dirty[line] = true, ++s.dirty_lines;
 }
 
 void RegimeMemory::swap_line(int region, const LineRequest& line, uint64_t transfer) {

@@ -34,6 +34,9 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
     result.host_cycles += machine.cycles() - before;
   };
   host(program.host_bytes_in);
+  if (program.options.layout == Layout::Own)  // PLENA's host leaves them for the program to fetch
+    for (const auto& p : program.placements)
+      if (p.tensor == "x") memory.came_from_host(p.region.offset, Bytes(static_cast<int64_t>(p.region.size)));
   auto probe = program.probes.begin();
   const auto advance = [&](uint32_t pc) -> Result<void> {
     for (; probe != program.probes.end() && probe->at <= pc; ++probe) {

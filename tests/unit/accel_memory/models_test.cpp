@@ -163,6 +163,20 @@ TEST(KvSwapModel, ACacheThatWasThereBeforeIsLoaded) {
   EXPECT_EQ(s.swapped_bytes, 129'536u);
 }
 
+TEST(KvSwapModel, WhatTheHostSentIsNotFetchedAgain) {
+  const auto regions = layers(1, 99'968, 64'000);
+  auto o = options(KvSwap, regions);
+  for (auto accounting : {Accounting::Own, Accounting::Plena}) {
+    o.accounting = accounting;
+    Mover m(o);
+    m.now = m.model->finish(m.model->host_transfer(m.now, 65'536_B));
+    m.model->came_from_host(0, 65'536_B);
+    m.read(0, 65'536);
+    EXPECT_EQ(m.stats().swaps, accounting == Accounting::Own ? 0u : 1u);
+    EXPECT_EQ(m.stats().written_back_bytes, 0u);
+  }
+}
+
 TEST(KvSwapModel, DirtyRowsGoBackWhenTheirRegionIsEvictedAndOnlyThey) {
   // Room for one KV region at a time beside the weights.
   auto regions = layers(2, 99'968, 64'000, 64);
