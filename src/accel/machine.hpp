@@ -43,6 +43,8 @@ class Machine {
   int64_t cycles() const { return now_; }
   int64_t stall_cycles() const { return stalled_; }
   int64_t instructions() const { return instructions_; }
+  int64_t bytes_read() const { return bytes_read_; }
+  int64_t bytes_written() const { return bytes_written_; }
   int64_t busy(OpClass c) const { return busy_[static_cast<size_t>(c)]; }
   memory::Picoseconds time() const { return config_.time_of(now_); }
   std::span<const float> vector_row(int64_t row) const { return {&vectors_[row * config_.mlen], size_t(config_.mlen)}; }
@@ -181,7 +183,7 @@ class Machine {
   Queue tile_loads_, row_loads_, row_stores_;
   std::vector<LineRequest> lines_;
 
-  int64_t now_ = 0, stalled_ = 0, instructions_ = 0;
+  int64_t now_ = 0, stalled_ = 0, instructions_ = 0, bytes_read_ = 0, bytes_written_ = 0;
   std::array<int64_t, op_classes> busy_{};
 };
 

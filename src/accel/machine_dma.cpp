@@ -115,6 +115,7 @@ void Machine::settle(Queue& queue, int64_t first, int64_t count) {
 void Machine::submit(Queue& queue, Transfer transfer) {
   if (queue.transfers.size() >= kQueueDepth) retire(queue);
   transfer.id = memory_.submit(time(), lines_);
+  for (const auto& line : lines_) (line.write ? bytes_written_ : bytes_read_) += static_cast<int64_t>(line_bytes);
   lines_.clear();
   queue.transfers.push_back(transfer);
   for (int64_t n = 0; n < transfer.rows; ++n) ++queue.pending[transfer.first + n];

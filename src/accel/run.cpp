@@ -48,8 +48,10 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   };
   for (const auto& section : program.sections) {
     const auto cycles = machine.cycles(), stalls = machine.stall_cycles();
+    const auto read = machine.bytes_read(), written = machine.bytes_written();
     CHECK_OK(advance(section.end));
-    result.sections.push_back({machine.cycles() - cycles, machine.stall_cycles() - stalls});
+    result.sections.push_back({machine.cycles() - cycles, machine.stall_cycles() - stalls, machine.bytes_read() - read,
+                               machine.bytes_written() - written});
   }
   CHECK_OK(advance(static_cast<uint32_t>(program.words.size())));
   machine.finish_transfers();

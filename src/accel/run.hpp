@@ -30,7 +30,7 @@ struct RunResult {
   memory::Picoseconds total;  // from the start until the memory has drained
   MemoryStatistics memory;
   struct Part {
-    int64_t cycles = 0, stall_cycles = 0;
+    int64_t cycles = 0, stall_cycles = 0, bytes_read = 0, bytes_written = 0;
   };
   std::vector<Part> sections;              // as Program::sections
   std::map<std::string, int64_t> classes;  // busy cycles by class of instruction

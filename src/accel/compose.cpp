@@ -1,0 +1,90 @@
+#include "accel/compose.hpp"
+
+namespace tessera::accel {
+namespace {
+
+// The share of the memory that a part of the model has, so that it meets the same pressure as the whole.
+uint64_t share_of_capacity(const MemorySetup& whole, const KindTotals& part) {
+  const auto others = whole.bytes.kv + whole.bytes.activation, of_part = part.kv + part.activation;
+  const auto left = [&](uint64_t taken) { return whole.capacity - std::min(whole.capacity, taken); };
+  if (whole.kind == MemoryModelKind::KvSwap && others) {
+    const auto pool = static_cast<unsigned __int128>(left(whole.bytes.weight)) * of_part / others;
+    return std::max<uint64_t>(part.weight + static_cast<uint64_t>(pool), 1);
+  }
+  if (whole.kind == MemoryModelKind::WeightStream || whole.kind == MemoryModelKind::LayerSwap)
+    return std::max<uint64_t>(of_part + left(others), 1);
+  return whole.capacity;
+}
+
+struct Measured {
+  Program program;
+  RunResult run;
+};
+
+Result<Measured> measure(const Job& job, const MemoryOptions& memory, const MemorySetup& whole, int64_t layers) {
+  Measured m;
+  auto options = job.decoder;
+  options.layers = layers;
+  TRY(m.program, compile_decoder(job.model, job.machine, options));
+  auto part = memory;
+  part.kind = whole.kind;
+  part.regions = m.program.regions();
+  part.manifest.reset();
+  if (whole.capacity) part.ddr_capacity = share_of_capacity(whole, totals_of(part.regions));
+  TRY(const auto model, make_memory_model(part));
+  TRY(m.run, run_program(m.program, *model, {}));
+  return m;
+}
+
+// a + times * (b - a) of everything that is a sum.
+void extend(RunResult& a, const RunResult& b, int64_t times) {
+  const auto grow = [&](auto& x, auto y) { x += static_cast<std::remove_reference_t<decltype(x)>>((y - x) * times); };
+  grow(a.cycles, b.cycles);
+  grow(a.busy_cycles, b.busy_cycles);
+  grow(a.stall_cycles, b.stall_cycles);
+  grow(a.instructions, b.instructions);
+  a.total += (b.total - a.total) * times;
+  for (auto& [name, cycles] : a.classes) grow(cycles, b.classes.at(name));
+  auto& m = a.memory;
+  const auto& n = b.memory;
+  grow(m.bytes_read, n.bytes_read);
+  grow(m.bytes_written, n.bytes_written);
+  for (size_t k = 0; k < m.read_by_kind.bytes.size(); ++k) {
+    grow(m.read_by_kind.bytes[k], n.read_by_kind.bytes[k]);
+    grow(m.written_by_kind.bytes[k], n.written_by_kind.bytes[k]);
+  }
+  grow(m.resident_bytes, n.resident_bytes);
+  grow(m.after_swap_bytes, n.after_swap_bytes);
+  grow(m.streamed_bytes, n.streamed_bytes);
+  grow(m.swaps, n.swaps);
+  grow(m.swapped_bytes, n.swapped_bytes);
+  grow(m.written_back_bytes, n.written_back_bytes);
+  grow(m.link_bytes, n.link_bytes);
+  m.link_busy += (n.link_busy - m.link_busy) * times;
+}
+
+}  // namespace
+
+Result<Composed> compose(const Job& job, const MemoryOptions& memory) {
+  Composed c;
+  TRY(c.program, compile_decoder(job.model, job.machine, job.decoder));
+  c.layers = job.decoder.layers ? job.decoder.layers : job.model.layers;
+  auto whole = memory;
+  whole.regions = c.program.regions();
+  TRY(c.setup, set_up_memory(whole));
+  if (c.layers <= 3) {
+    TRY(const auto model, make_memory_model(whole));
+    TRY(c.run, run_program(c.program, *model, {}));
+    c.measured = c.program;
+    return c;
+  }
+  TRY(const auto two, measure(job, memory, c.setup, 2));
+  TRY(auto three, measure(job, memory, c.setup, 3));
+  c.run = two.run;
+  extend(c.run, three.run, c.layers - 2);
+  c.run.sections = std::move(three.run.sections);
+  c.measured = std::move(three.program);
+  return c;
+}
+
+}  // namespace tessera::accel
