@@ -183,7 +183,9 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
       options.past = job.decoder.past + job.decoder.tokens + n - 1, options.tokens = 1;
       TRY(program, compile_decoder(job.model, job.machine, options));
       if (bytes) {
-        const int64_t one[] = {result.tokens.back()};
+        const auto& forced = job.options.forced;
+        const auto index = static_cast<size_t>(n - 1);
+        const int64_t one[] = {index < forced.size() ? forced[index] : result.tokens.back()};
         CHECK_OK(set_tokens(program, *job.weights, one, image));
       }
     }
@@ -196,8 +198,7 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
     if (hooks.stepped) hooks.stepped(n, program, image, step.inputs, step.outputs);
     const auto logits = read_logits(program, image);
     if (logits.empty()) continue;
-    const int64_t greedy = std::max_element(logits.begin(), logits.end()) - logits.begin();
-    result.tokens.push_back(hooks.choose ? hooks.choose(n, greedy) : greedy);
+    result.tokens.push_back(std::max_element(logits.begin(), logits.end()) - logits.begin());
   }
   if (bytes) {
     TRY(result.weight_error, weight_error(job, first, image));

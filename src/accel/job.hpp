@@ -28,6 +28,7 @@ struct JobOptions {
   Layout layout = Layout::Own;
   int64_t generate = 1;         // tokens to choose; each further one is a decode step
   std::vector<int64_t> prompt;  // none: seeded
+  std::vector<int64_t> forced;  // tokens that the steps after the first work on, whatever was chosen
   uint64_t seed = 1;
   bool dma_overlaps = true;
   std::optional<bool> numerics;  // none: where the memory's image is of a size that a computer holds
@@ -68,8 +69,6 @@ struct JobHooks {
   std::function<void(int64_t step, const Program&, const std::vector<uint8_t>& image,
                      const std::vector<std::vector<float>>& inputs, const std::vector<std::vector<float>>& outputs)>
       stepped;
-  // The next token instead of the greedy choice: teacher forcing.
-  std::function<int64_t(int64_t step, int64_t greedy)> choose;
 };
 
 Result<JobResult> run_job(const Job& job, const Program& program, std::vector<uint8_t> image, MemoryModel& memory,

@@ -57,6 +57,7 @@ Json to_json(MachineConfig c) {
           {"matrix_tiles", c.matrix_tiles},
           {"vector_rows", c.vector_rows},
           {"format", std::string(c.weights.name)},
+          {"kv_format", std::string(c.kv.name)},
           {"latency", latency}};
 }
 
@@ -107,7 +108,7 @@ std::string fp_text(const Program& program) {
   return text;
 }
 
-void read_description(const nlohmann::json& j, Job& job) {
+void read_description(const nlohmann::json& j, Job& job, std::pair<std::string, std::string>& formats) {
   const auto& m = j.at("model");
   job.model = {m.at("name"),     m.at("hidden"),     m.at("intermediate"), m.at("heads"),
                m.at("kv_heads"), m.at("head_dim"),   m.at("layers"),       m.at("rope_theta"),
@@ -118,7 +119,7 @@ void read_description(const nlohmann::json& j, Job& job) {
   machine.clock_hz = c.at("clock_hz"), machine.sram_bytes = c.at("sram_bytes");
   const auto values = fields(machine.latency);
   for (size_t n = 0; n < values.size(); ++n) *values[n] = c.at("latency").at(kLatencies[n]);
-  job.options.format = c.at("format").get<std::string>();
+  formats = {c.at("format").get<std::string>(), c.at("kv_format").get<std::string>()};
   const auto& o = j.at("options");
   job.decoder = {.layers = o.at("layers"),
                  .past = o.at("past"),
@@ -171,16 +172,17 @@ Result<Project> read_project(const std::filesystem::path& folder) {
   auto& job = project.job;
   TRY(const auto text, read_text(folder / "machine.json"));
   const auto json = nlohmann::json::parse(text, nullptr, false);
+  std::pair<std::string, std::string> formats;
   try {
-    read_description(json, job);
+    read_description(json, job, formats);
   } catch (const nlohmann::json::exception& error) {
     return input_error("{}: {}", (folder / "machine.json").string(), error.what()).hint("compile the folder again");
   }
   job.options.model = job.model.name;
   job.options.tokens = job.decoder.past ? job.decoder.past : job.decoder.tokens;
   job.options.layout = job.decoder.layout;
-  TRY(job.machine.weights, find_format(*job.options.format));
-  job.machine.kv = job.machine.weights;
+  TRY(job.machine.weights, find_format(formats.first));
+  TRY(job.machine.kv, find_format(formats.second));
   TRY(project.program, compile_decoder(job.model, job.machine, job.decoder));
   TRY(const auto hex, read_text(folder / "program.hex"));
   auto words = parse_hex(hex);

@@ -34,11 +34,11 @@ Result<void> integer(const char* option, const Text& text, Value& value, int64_t
   return {};
 }
 
-Result<std::vector<int64_t>> parse_prompt(const std::string& text) {
+Result<std::vector<int64_t>> parse_tokens(const char* option, const std::string& text) {
   std::vector<int64_t> words;
   for (size_t begin = 0; begin <= text.size();) {
     const auto end = std::min(text.find(',', begin), text.size());
-    TRY(const auto number, parse_integer("--prompt", text.substr(begin, end - begin), 0, int64_t{1} << 31));
+    TRY(const auto number, parse_integer(option, text.substr(begin, end - begin), 0, int64_t{1} << 31));
     words.push_back(number);
     begin = end + 1;
   }
@@ -69,6 +69,8 @@ void add_accel_job(CLI::App& command, AccelJobFlags& flags, const char* what, bo
   if (!runs) return;
   command.add_option("--generate", flags.generate, "tokens to choose; each after the first is a decode step (1)")
       ->type_name("N");
+  command.add_option("--forced", flags.forced, "tokens that the steps after the first work on, whatever was chosen")
+      ->type_name("LIST");
   command.add_option("--numerics", flags.numerics, "off: timing alone")->type_name("on|off");
 }
 
@@ -107,7 +109,10 @@ Result<accel::JobOptions> resolve(const AccelJobFlags& flags) {
   if (flags.numerics) o.numerics = numerics;
   if (flags.prompt) {
     if (flags.tokens) return input_error("--prompt and --tokens both say how many tokens there are");
-    TRY(o.prompt, parse_prompt(*flags.prompt));
+    TRY(o.prompt, parse_tokens("--prompt", *flags.prompt));
+  }
+  if (flags.forced) {
+    TRY(o.forced, parse_tokens("--forced", *flags.forced));
   }
   o.format = flags.format;
   o.decode = flags.decode;

@@ -12,7 +12,7 @@ namespace tessera::cli {
 
 struct AccelJobFlags {
   std::string model;
-  Text board, layers, tokens, layout, mlen, blen, hlen, sram, weights, format, seed, prompt, generate, numerics;
+  Text board, layers, tokens, layout, mlen, blen, hlen, sram, weights, format, seed, prompt, generate, forced, numerics;
   bool decode = false, no_head = false;
 };
 // `generates`: the run's options beside those of the compiler.

@@ -15,7 +15,7 @@ using Json = nlohmann::ordered_json;
 struct Flags {
   AccelJobFlags job;
   AccelMemoryFlags memory;
-  Text dump, force;
+  Text dump;
   bool json = false;
 };
 
@@ -136,21 +136,19 @@ int report(const Flags& flags, const Report& r) {
   return 0;
 }
 
-Result<accel::JobHooks> hooks_of(const Flags& flags, accel::StepDump& dump) {
-  accel::JobHooks hooks;
-  if (flags.dump)
-    hooks.stepped = [&dump](int64_t step, const auto& program, const auto& image, const auto& inputs,
-                            const auto& outputs) { dump.add(step, program, image, inputs, outputs); };
-  return hooks;
-}
-
 Result<int> run_full(const Flags& flags, const accel::Job& job, const accel::Program& program,
                      std::vector<uint8_t> image, accel::MemoryOptions memory) {
   memory.regions = program.regions();
   TRY(const auto setup, accel::set_up_memory(memory));
   TRY(const auto model, accel::make_memory_model(memory));
   accel::StepDump dump;
-  TRY(const auto hooks, hooks_of(flags, dump));
+  accel::JobHooks hooks;
+  if (flags.dump) {
+    if (image.empty()) return input_error("--dump: there is nothing to dump without numerics");
+    hooks.stepped = [&dump](int64_t step, const auto& of, const auto& bytes, const auto& inputs, const auto& outputs) {
+      dump.add(step, of, bytes, inputs, outputs);
+    };
+  }
   TRY(const auto done, accel::run_job(job, program, std::move(image), *model, hooks));
   if (flags.dump) CHECK_OK(dump.write(*flags.dump));
   return report(flags, {job, program, done.run, done.memory, setup, done.total, false, &done});

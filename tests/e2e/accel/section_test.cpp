@@ -1,0 +1,156 @@
+// PLENA's layout to the byte, goldens of hbm, and what no option may change.
+#include <fstream>
+
+#include "support/session.hpp"
+
+namespace tessera::test {
+namespace {
+
+using Accel = Session;
+
+const std::vector<std::string> kPlena = {"clm-60m",   "--layers", "1",   "--no-head", "--layout", "plena",  "--sram",
+                                         "unlimited", "--mlen",   "256", "--blen",    "64",       "--hlen", "64"};
+
+std::vector<std::string> with(std::vector<std::string> a, std::vector<std::string> b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+std::vector<std::string> run_plena(std::vector<std::string> more) {
+  return with(with({"accel", "run"}, kPlena), std::move(more));
+}
+
+TEST_F(Accel, PlenasRegionsLieWherePlenaPutsThem) {
+  tessera(with(with({"accel", "compile"}, kPlena), {"-o", "out"}));
+  const auto file = nlohmann::json::parse(read_text(folder.path() / "out/regions.json"));
+  const std::vector<std::tuple<std::string, int64_t, int64_t>> expected = {{"X", 0, 147456},
+                                                                           {"POS", 196608, 147456},
+                                                                           {"R_rope", 393216, 73728},
+                                                                           {"COS", 524288, 73728},
+                                                                           {"SIN", 655360, 73728},
+                                                                           {"mask", 786432, 73728},
+                                                                           {"W_q", 917504, 294912},
+                                                                           {"W_o", 1245184, 294912},
+                                                                           {"W_k_h0", 1572864, 147456},
+                                                                           {"W_v_h0", 1769472, 147456},
+                                                                           {"W_k_h1", 1966080, 147456},
+                                                                           {"W_v_h1", 2162688, 147456},
+                                                                           {"W_gate", 2359296, 884736},
+                                                                           {"W_up", 3276800, 884736},
+                                                                           {"W_down", 4194304, 884736},
+                                                                           {"K_h0", 5111808, 73728},
+                                                                           {"V_h0", 5242880, 73728},
+                                                                           {"K_h1", 5373952, 73728},
+                                                                           {"V_h1", 5505024, 73728}};
+  ASSERT_EQ(file["regions"].size(), expected.size());
+  for (size_t n = 0; n < expected.size(); ++n) {
+    const auto& r = file["regions"][n];
+    EXPECT_EQ(std::make_tuple(r["name"].get<std::string>(), r["offset"].get<int64_t>(), r["size"].get<int64_t>()),
+              expected[n]);
+  }
+  const auto manifest = nlohmann::json::parse(read_text(folder.path() / "out/manifest.json"));
+  EXPECT_EQ(manifest["activation_ceiling"], 917504);
+  EXPECT_EQ(manifest["regions"].size(), 19);
+}
+
+TEST_F(Accel, PlenasTrafficInEveryRegime) {
+  std::vector<int64_t> warm;
+  for (const char* model : {"hbm", "resident", "kv-swap", "weight-stream", "host-stream", "layer-swap"}) {
+    const auto r = json(run_plena({"--memory-model", model, "--numerics", "off"}));
+    EXPECT_EQ(r["regime"], model);
+    EXPECT_EQ(r["bytes_read"], 6'144'000) << model;
+    EXPECT_EQ(r["by_kind"]["weight"], 4'259'840) << model;
+    EXPECT_EQ(r["bytes_written"], 327'680);
+    EXPECT_EQ(r["regions"], nlohmann::json({{"weight", 9}, {"kv", 4}, {"activation", 6}}));
+    EXPECT_EQ(
+        r["resident_bytes"].get<int64_t>() + r["after_swap_bytes"].get<int64_t>() + r["streamed_bytes"].get<int64_t>(),
+        6'144'000);
+    if (std::string(model) != "hbm") warm.push_back(r["total_ns"]);
+  }
+  EXPECT_LE(warm[0], warm[1]);  // resident <= kv-swap <= weight-stream
+  EXPECT_LE(warm[1], warm[2]);
+  const auto plena = json(run_plena({"--memory-model", "kv-swap", "--accounting", "plena", "--numerics", "off"}));
+  EXPECT_EQ(plena["swapped_bytes"], 884'736);
+  EXPECT_EQ(plena["swaps"], 10);
+}
+
+TEST_F(Accel, KvMadeOnChipIsNotCharged) {
+  const auto r = json(run_plena({"--memory-model", "kv-swap", "--numerics", "off"}));
+  EXPECT_EQ(r["bytes_read"], 6'144'000);
+  EXPECT_EQ(r["swapped_bytes"], 589'824);
+  EXPECT_EQ(r["swaps"], 6);
+}
+
+TEST_F(Accel, NumericsAreWithinTheBound) {
+  const auto r = json(run_plena({}));
+  EXPECT_LT(r["max_error"], 0.015);
+  EXPECT_GT(r["max_error"], 0.0005) << "bf16 cannot be this exact";
+  EXPECT_NEAR(r["quantisation"]["weights"], 0.027, 0.003);
+}
+
+// The programs of the golden files: small ones, so that a difference can be read.
+struct Golden {
+  const char* name;
+  std::vector<std::string> arguments;
+};
+const Golden kGoldens[] = {
+    {"plena", with(kPlena, {"--numerics", "off"})},
+    {"prefill",
+     {"SmolLM2-135M", "--layers", "2", "--tokens", "48", "--mlen", "64", "--blen", "16", "--numerics", "off"}},
+    {"decode",
+     {"clm-60m", "--layers", "1", "--tokens", "100", "--decode", "--mlen", "64", "--blen", "16", "--numerics", "off"}},
+};
+
+TEST_F(Accel, HbmIsPinnedAndNothingElseMovesIt) {
+  const std::filesystem::path goldens = std::filesystem::path(TESSERA_ROOT) / "tests/data/accel";
+  std::ofstream(folder.path() / "manifest.json")
+      << R"({"activation_ceiling": 64, "ddr_capacity_bytes": 4096, "regions": [{"layer_id": 0, "offset": 64, "size": 64}]})";
+  for (const auto& [name, arguments] : kGoldens) {
+    const auto command = with(with({"accel", "run"}, arguments), {"--json"});
+    const auto plain = tessera(command).out;
+    EXPECT_EQ(plain, read_text(goldens / (std::string("hbm_") + name + ".json"))) << name;
+    EXPECT_EQ(plain, tessera(command).out) << "two runs";
+    for (const std::vector<std::string>& more :
+         std::vector<std::vector<std::string>>{{"--memory-model", "hbm", "--manifest", "manifest.json"},
+                                               {"--memory-model", "hbm", "--host-bandwidth", "1e6"},
+                                               {"--memory-model", "hbm", "--ddr-capacity", "1M"},
+                                               {"--memory-model", "hbm", "--start", "cold"},
+                                               {"--memory-model", "hbm", "--prefetch", "off", "--accounting", "plena"}})
+      EXPECT_EQ(plain, tessera(with(command, more)).out) << name << " " << more[2];
+  }
+}
+
+TEST_F(Accel, ACompiledFolderRunsAsTheModelDoes) {
+  for (const std::vector<std::string>& extra : std::vector<std::vector<std::string>>{{}, {"--decode"}}) {
+    const auto model = with({"clm-60m", "--layers", "1", "--tokens", "40", "--mlen", "64", "--blen", "16"}, extra);
+    tessera(with(with({"accel", "compile"}, model), {"-o", "out"}));
+    auto a = json(with({"accel", "run"}, model)), b = json({"accel", "run", "out"});
+    EXPECT_EQ(a["notes"].size(), 1);  // no vocabulary
+    a.erase("notes"), b.erase("notes");
+    EXPECT_EQ(a, b);
+  }
+}
+
+TEST_F(Accel, AssemblyOfAProgramIsTheProgram) {
+  tessera({"accel", "compile", "clm-60m", "--layers", "1", "--mlen", "64", "--blen", "16", "-o", "out"});
+  tessera({"accel", "asm", "out/program.asm", "-o", "again.hex"});
+  EXPECT_EQ(read_text(folder.path() / "again.hex"), read_text(folder.path() / "out/program.hex"));
+  tessera({"accel", "disasm", "again.hex", "-o", "plain.asm"});
+  tessera({"accel", "asm", "plain.asm", "-o", "third.hex"});
+  EXPECT_EQ(read_text(folder.path() / "third.hex"), read_text(folder.path() / "out/program.hex"));
+}
+
+TEST_F(Accel, ProfileAndRunCountTheSameCycles) {
+  const std::vector<std::string> model = {"SmolLM2-135M", "--layers", "2", "--tokens", "48", "--board", "nexys_video"};
+  const auto profile = json(with({"accel", "profile"}, model));
+  const auto run = json(with(with({"accel", "run"}, model), {"--numerics", "off"}));
+  EXPECT_EQ(profile["cycles"], run["busy_cycles"]);
+  EXPECT_EQ(profile["classes"], run["classes"]);
+  EXPECT_EQ(profile["instructions"], run["instructions"]);
+  int64_t sum = 0;
+  for (const auto& o : profile["operators"]) sum += o["cycles"].get<int64_t>();
+  EXPECT_EQ(sum, profile["cycles"]);
+  EXPECT_EQ(profile["roofline"].size(), 3);  // two layers and the head
+}
+
+}  // namespace
+}  // namespace tessera::test
