@@ -189,8 +189,11 @@ void for_each_tap(const Window& w, const std::function<void(int64_t, int64_t, in
               (hz.tap * y.kernel + hy.tap) * x.kernel + hx.tap);
 }
 
+// Elements behind the last window that nobody sees belong to it all the same: the whole space then touches the whole
+// operand, which an untiled kernel finds where it lives.
 AxisMap seen(const WindowAxis& a, int dim) {
-  return touching(dim, a.stride, -a.pad, a.span(), a.out, a.in);
+  auto unseen = std::max<int64_t>(0, a.in - ((a.out - 1) * a.stride - a.pad + a.span()));
+  return touching(dim, a.stride, -a.pad, a.span() + unseen, a.out, a.in);
 }
 
 AxisMap stretch(const WindowAxis& a, int dim) {
