@@ -1,0 +1,74 @@
+// Compositions against whole runs, on a small model of the same kind: the same heads, tiles and board.
+#include <algorithm>
+
+#include "accel/decoder_shape.hpp"
+#include "accel/regime_pieces.hpp"
+
+namespace tessera::accel {
+namespace {
+
+using enum MemoryModelKind;
+
+constexpr int64_t kSmallLayers = 8, kSmallContext = 128;
+
+Model small_model(const Model& model, const MachineConfig& machine) {
+  auto m = model;
+  m.name = "a small " + model.name;
+  m.layers = std::min(model.layers, kSmallLayers);
+  m.heads = model.group(), m.kv_heads = 1;
+  m.hidden = std::min<int64_t>(model.hidden, std::max<int64_t>(2 * machine.mlen, model.head_dim));
+  m.intermediate = std::min<int64_t>(model.intermediate, 4 * machine.mlen);
+  m.vocabulary = model.vocabulary ? 4 * machine.mlen : 0;
+  return m;
+}
+
+// The same machine with so little SRAM that the context takes several blocks.
+std::optional<MachineConfig> with_blocks(const Model& model, MachineConfig machine) {
+  if (machine.sram_bytes == 0) machine.sram_bytes = int64_t{1} << 30;
+  for (; machine.sram_bytes > 4096; machine.sram_bytes = machine.sram_bytes * 3 / 4) {
+    auto used = machine;
+    const auto shape = shape_decoder(model, used, {.tokens = 2 * kSmallContext, .context = 2 * kSmallContext});
+    if (!shape) return std::nullopt;
+    if (shape->padded >= 4 * shape->rows) return machine;
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+Result<std::vector<CompositionCheck>> check_composition(const Model& model, const MachineConfig& machine,
+                                                        const target::Board& board,
+                                                        std::optional<memory::LinkTiming> link) {
+  const auto small = small_model(model, machine);
+  PieceStore store;
+  std::vector<CompositionCheck> checks;
+  const auto check = [&](const char* phase, const MachineConfig& on, MemoryModelKind regime,
+                         DecoderOptions options) -> Result<void> {
+    RegimePieces pieces(small, on, board, link, uint64_t{64} << 20, store);
+    TRY(const auto composed,
+        options.past ? pieces.decode(regime, options.past + 1) : pieces.prefill(regime, options.tokens));
+    TRY(const auto program, compile_decoder(small, on, options));
+    TRY(const auto whole, pieces.bytes_of(options));
+    auto memory = pieces.memory_for(regime, options, whole);
+    memory.regions = program.regions();
+    TRY(const auto memory_model, make_memory_model(memory));
+    TRY(const auto run, run_program(program, *memory_model, {}));
+    checks.push_back({fmt::format("{}, {}, {} layers, context {}", phase, name_of(regime), small.layers,
+                                  options.past + options.tokens),
+                      composed.seconds, static_cast<double>(run.total.count) * 1e-12});
+    return {};
+  };
+  const auto blocks = with_blocks(small, machine);
+  for (auto regime : {Resident, KvSwap, WeightStream}) {
+    if (regime != Resident && !link) continue;
+    CHECK_OK(check("prefill", machine, regime, {.tokens = kSmallContext, .context = kSmallContext}));
+    if (model.causal)
+      CHECK_OK(check("decode", machine, regime, {.past = kSmallContext - 1, .tokens = 1, .context = kSmallContext}));
+    if (blocks)
+      CHECK_OK(
+          check("prefill in blocks", *blocks, regime, {.tokens = 2 * kSmallContext, .context = 2 * kSmallContext}));
+  }
+  return checks;
+}
+
+}  // namespace tessera::accel

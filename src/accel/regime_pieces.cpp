@@ -1,0 +1,264 @@
+#include "accel/regime_pieces.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "accel/decoder_layout.hpp"
+
+namespace tessera::accel {
+namespace {
+
+using enum MemoryModelKind;
+
+// Layers at the beginning and the end of a run differ: nothing was brought ahead yet, nothing is any more.
+constexpr int64_t kLayers = 4;
+constexpr double kLargeLayer = 48e6;  // bytes; one such layer says enough, and takes long enough to simulate
+
+std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions& o, const MemorySetup& s,
+                   bool prefetch) {
+  const auto& l = c.latency;
+  auto key = fmt::format("{} {} {} {} {} {} {} {}|{} {} {} {} {} {} {}|", m.hidden, m.intermediate, m.heads, m.kv_heads,
+                         m.head_dim, m.layers, m.vocabulary, m.causal, c.mlen, c.blen, c.hlen, c.clock_hz, c.sram_bytes,
+                         c.weights.name, c.kv.name);
+  key += fmt::format("{} {} {} {} {} {} {} {}|{} {} {} {} {}|{} {}", l.systolic_overhead, l.add, l.multiply, l.exp,
+                     l.reciprocal, l.max, l.sum, l.scalar_exp, o.layers, o.past, o.tokens, o.context, o.head, s.preset,
+                     name_of(s.kind));
+  if (s.kind == Resident) return key;  // neither the link nor the capacity matters
+  return key + fmt::format(" {} {} {} {} {}", s.link->bytes_per_second, s.link->latency.count, s.link->packet.count,
+                           s.capacity, prefetch);
+}
+
+}  // namespace
+
+Result<PieceStore::Piece> PieceStore::run(const Model& model, const MachineConfig& machine,
+                                          const DecoderOptions& options, const MemoryOptions& memory) {
+  TRY(const auto program, compile_decoder(model, machine, options));
+  auto with_regions = memory;
+  with_regions.regions = program.regions();
+  TRY(const auto setup, set_up_memory(with_regions));
+  const auto measure = [&]() -> Result<Piece> {
+    TRY(const auto memory_model, make_memory_model(with_regions));
+    TRY(const auto run, run_program(program, *memory_model, {.host = false}));
+    Piece piece{.layers = std::vector<double>(static_cast<size_t>(options.layers)),
+                .total = static_cast<double>(run.total.count) * 1e-12,
+                .link_bytes = static_cast<double>(run.memory.link_bytes) / static_cast<double>(options.layers)};
+    for (size_t i = 0; i < program.sections.size(); ++i)
+      if (const auto layer = program.sections[i].layer; layer < options.layers)
+        piece.layers[static_cast<size_t>(layer)] +=
+            static_cast<double>(program.machine.time_of(run.sections[i].cycles).count) * 1e-12;
+    return piece;
+  };
+  std::promise<Result<Piece>> promise;
+  std::shared_future<Result<Piece>> known;
+  bool mine = false;
+  {
+    std::lock_guard lock(mutex_);
+    auto [it, is_new] = pieces_.try_emplace(key_of(model, machine, options, setup, memory.prefetch));
+    if (is_new) it->second = promise.get_future().share();
+    known = it->second, mine = is_new;
+  }
+  if (mine) promise.set_value(measure());
+  return known.get();
+}
+
+RegimePieces::RegimePieces(Model model, MachineConfig machine, target::Board board,
+                           std::optional<memory::LinkTiming> link, uint64_t capacity, PieceStore& store)
+    : model_(std::move(model)),
+      machine_(machine),
+      board_(std::move(board)),
+      link_(link),
+      capacity_(capacity),
+      store_(store) {
+  const auto weights = [&](int64_t layers, bool head) {
+    const auto bytes = bytes_of({.layers = layers, .tokens = 1, .head = head});
+    return bytes ? static_cast<double>(bytes->weight) : 0;
+  };
+  layer_weights_ = weights(1, false);
+  head_weights_ = weights(1, true) - layer_weights_;
+  if (!link_) return;
+  board_.link = target::BoardLink{.name = "link",
+                                  .bytes_per_second = link_->bytes_per_second,
+                                  .latency_ns = link_->latency.count / 1000,
+                                  .packet = link_->packet};
+}
+
+double RegimePieces::over_link(double bytes) const {
+  return link_ && bytes > 0 ? bytes / static_cast<double>(link_->bytes_per_second) : 0;
+}
+int64_t RegimePieces::measured_layers() const {
+  return layer_weights_ > kLargeLayer ? 1 : std::min(kLayers, model_.layers);
+}
+
+Result<KindTotals> RegimePieces::bytes_of(const DecoderOptions& options) const {
+  auto machine = machine_;
+  machine.sram_bytes = 0;
+  TRY(const auto shape, shape_decoder(model_, machine, options));
+  std::vector<Region> regions;
+  for (auto& p : lay_out(shape, machine).placements) regions.push_back(p.region);
+  return totals_of(regions);
+}
+
+// A part of the model meets what the whole of it would: the same room for KV, the same ring.
+MemoryOptions RegimePieces::memory_for(MemoryModelKind regime, const DecoderOptions& part,
+                                       const KindTotals& whole) const {
+  MemoryOptions memory{.kind = regime, .board = board_};
+  if (!link_) memory.board->link.reset();
+  const auto bytes = bytes_of(part);
+  const auto left = [&](uint64_t taken) { return capacity_ - std::min(capacity_, taken); };
+  if (regime == KvSwap)
+    memory.ddr_capacity = std::max<uint64_t>(1, bytes->weight + left(whole.weight));
+  else if (regime == WeightStream)
+    memory.ddr_capacity = std::max<uint64_t>(1, bytes->kv + bytes->activation + left(whole.kv + whole.activation));
+  else
+    memory.ddr_capacity = bytes->total();
+  return memory;
+}
+
+// All layers from a few: what is left out costs what the one before the last did.
+Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOptions options) {
+  options.head = false;
+  options.layers = model_.layers;
+  TRY(const auto whole, bytes_of(options));
+  options.layers = measured_layers();
+  TRY(const auto piece, store_.run(model_, machine_, options, memory_for(regime, options, whole)));
+  const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)];
+  const auto more = static_cast<double>(model_.layers - options.layers);
+  ComposedTime time{.seconds = piece.total + more * steady,
+                    .link_bytes = piece.link_bytes * static_cast<double>(model_.layers)};
+  TRY(const auto head, head_seconds());
+  time.seconds = add_head(regime, time.seconds, steady - over_link(piece.link_bytes), head);
+  if (regime == WeightStream) time.link_bytes += head_weights_;
+  return with_host(time, options.tokens);
+}
+
+// The head is streamed like a layer, and its beginning is brought ahead while the last layer leaves the link idle.
+double RegimePieces::add_head(MemoryModelKind regime, double seconds, double slack, double head) const {
+  if (regime != WeightStream) return seconds + head;
+  return seconds + std::max(head, over_link(head_weights_) - std::max(0.0, slack));
+}
+
+ComposedTime RegimePieces::with_host(ComposedTime time, int64_t tokens) const {
+  const double in = static_cast<double>(tokens * model_.hidden * 2), out = static_cast<double>(model_.vocabulary * 2);
+  time.link_bytes += in + out;
+  time.seconds += over_link(in + out);
+  if (link_) time.seconds += static_cast<double>(link_->latency.count) * 1e-12 * (out > 0 ? 2 : 1);
+  time.link_seconds = over_link(time.link_bytes);
+  return time;
+}
+
+// A line through two vocabularies: the head's time grows with its columns.
+Result<double> RegimePieces::head_seconds() {
+  if (model_.vocabulary == 0) return 0.0;
+  const int64_t wide = 8 * machine_.mlen;
+  const auto with = [&](int64_t vocabulary) -> Result<double> {
+    auto small = model_;
+    small.vocabulary = vocabulary;
+    DecoderOptions options{.layers = 1, .tokens = 1, .head = vocabulary > 0};
+    if (model_.causal) options.past = 0;
+    if (vocabulary == 0) small.vocabulary = model_.vocabulary;
+    TRY(const auto piece, store_.run(small, machine_, options, memory_for(Resident, {.layers = 1, .tokens = 1}, {})));
+    return piece.total;
+  };
+  if (model_.vocabulary <= 2 * wide) {
+    TRY(const auto all, with(model_.vocabulary));
+    TRY(const auto none, with(0));
+    return all - none;
+  }
+  TRY(const auto none, with(0));
+  TRY(const auto one, with(wide));
+  TRY(const auto two, with(2 * wide));
+  const double columns = static_cast<double>(model_.vocabulary - wide) / static_cast<double>(wide);
+  return one - none + columns * (two - one);
+}
+
+Result<double> RegimePieces::part_of_layer(const DecoderOptions& options) {
+  TRY(const auto piece, store_.run(model_, machine_, options, memory_for(Resident, options, {})));
+  return piece.layers[piece.layers.size() > 1 ? 1 : 0];
+}
+
+// Over a long context a layer works on blocks of rows, one after the other. Two neighbours at the beginning, in the
+// middle and at the end give the curve of all; where every token sees every other, the curve is over their number.
+Result<RegimePieces::Blocks> RegimePieces::in_blocks(int64_t context, int64_t rows) {
+  Blocks b{.chunks = static_cast<double>(context) / static_cast<double>(rows)};
+  DecoderOptions options{
+      .layers = std::min<int64_t>(measured_layers(), 3), .tokens = 2 * rows, .context = context, .head = false};
+  const auto n = static_cast<int64_t>(std::ceil(b.chunks));
+  if (!model_.causal) {
+    TRY(const auto two, part_of_layer(options));
+    options.tokens = std::min<int64_t>(4 * rows, context);
+    const double k = static_cast<double>(options.tokens) / static_cast<double>(rows);
+    TRY(const auto more, part_of_layer(options));
+    const double growth = k > 2 ? (more / k - two / 2) / (k - 2) : 0;  // a + growth * k a block
+    b.layer = b.chunks * (two / 2 + growth * (b.chunks - 2));
+    return b;
+  }
+  // Pairs of blocks i and i + 1: a quadratic through three of them, or what fewer give.
+  std::vector<std::pair<double, double>> pairs;
+  for (int64_t i : {int64_t{0}, (n - 2) / 2, n - 2}) {
+    if (!pairs.empty() && pairs.back().first >= static_cast<double>(i)) continue;
+    options.past = std::min(i * rows, context - 2 * rows);
+    TRY(const auto seconds, part_of_layer(options));
+    pairs.push_back({static_cast<double>(options.past) / static_cast<double>(rows), seconds});
+  }
+  const auto pair_at = [&](double x) {  // Lagrange
+    double sum = 0;
+    for (size_t i = 0; i < pairs.size(); ++i) {
+      double term = pairs[i].second;
+      for (size_t j = 0; j < pairs.size(); ++j)
+        if (j != i) term *= (x - pairs[j].first) / (pairs[i].first - pairs[j].first);
+      sum += term;
+    }
+    return sum;
+  };
+  for (int64_t i = 0; i < n; ++i) {
+    const double part = std::min(1.0, b.chunks - static_cast<double>(i));
+    b.layer += part * pair_at(static_cast<double>(i) - 0.5) / 2;
+  }
+  return b;
+}
+
+Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t context) {
+  DecoderOptions options{.tokens = context, .context = context};
+  auto machine = machine_;
+  TRY(const auto shape, shape_decoder(model_, machine, options));
+  if (shape.single_chunk()) return from_layers(regime, options);
+  TRY(const auto blocks, in_blocks(context, shape.rows));
+  TRY(const auto bytes, bytes_of(options));
+  TRY(const auto head, head_seconds());
+  const auto layers = static_cast<double>(model_.layers);
+  ComposedTime time{.seconds = layers * blocks.layer};
+  double slack = blocks.layer;
+  // The tables are fetched before the first block; the rows themselves came from the host.
+  const double tables = static_cast<double>(bytes.activation) -
+                        static_cast<double>(shape.padded * shape.hidden_blocks * shape.mlen * 2) -
+                        static_cast<double>(shape.head ? shape.vocabulary_blocks * shape.mlen * 2 : 0);
+  if (regime == KvSwap) {
+    // KV is made here, and goes to the host where it does not fit, while the machine works on.
+    const auto left = capacity_ - std::min(capacity_, bytes.weight);
+    const auto others = bytes.kv + bytes.activation;
+    const double back = others > left ? static_cast<double>(std::min(others - left, bytes.kv)) : 0;
+    time.link_bytes = tables + back;
+    time.seconds = over_link(tables) + std::max(time.seconds, over_link(back));
+  } else if (regime == WeightStream) {
+    // A layer comes once where the ring holds it, and once a block where it does not; the first one comes twice, since
+    // only its second use shows that keeping it pays.
+    const auto others = bytes.kv + bytes.activation;
+    const double ring = static_cast<double>(capacity_ - std::min(capacity_, others));
+    const double times = ring >= layer_weights_ ? 1 : blocks.chunks;
+    const double link = over_link(layer_weights_ * times);
+    time.link_bytes = tables + layer_weights_ * (times * layers + (times == 1 ? 1 : 0)) + head_weights_;
+    const double first_block = blocks.layer / blocks.chunks;
+    time.seconds =
+        over_link(tables) + layers * std::max(blocks.layer, link) +
+        (times == 1 ? std::max(0.0, link - first_block) + std::max(0.0, std::min(link, 2 * link - blocks.layer)) : 0);
+    slack = blocks.layer - link;
+  }
+  time.seconds = add_head(regime, time.seconds, slack, head);
+  return with_host(time, context);
+}
+
+Result<ComposedTime> RegimePieces::decode(MemoryModelKind regime, int64_t context) {
+  return from_layers(regime, {.past = context - 1, .tokens = 1, .context = context});
+}
+
+}  // namespace tessera::accel
