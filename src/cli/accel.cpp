@@ -10,6 +10,7 @@ void add_accel(CLI::App& app, Chosen& chosen) {
   add_accel_profile(*group, chosen);
   add_accel_asm(*group, chosen);
   add_accel_manifest(*group, chosen);
+  add_accel_regimes(*group, chosen);
 }
 
 }  // namespace tessera::cli

@@ -10,5 +10,6 @@ void add_accel_manifest(CLI::App& group, Chosen& chosen);
 void add_accel_compile(CLI::App& group, Chosen& chosen);
 void add_accel_run(CLI::App& group, Chosen& chosen);
 void add_accel_profile(CLI::App& group, Chosen& chosen);
+void add_accel_regimes(CLI::App& group, Chosen& chosen);
 
 }  // namespace tessera::cli
