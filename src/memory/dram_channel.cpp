@@ -17,6 +17,7 @@ DramChannel::DramChannel(EventQueue& events, const DramTiming& timing, const Dra
   // Ranks take turns.
   for (int rank = 0; rank < timing.geometry.ranks; ++rank)
     refresh_due_.push_back(timing.refi > 0 ? timing.refi + rank * (timing.refi / timing.geometry.ranks) : kNever);
+  first_refresh_ = std::ranges::min(refresh_due_);
 }
 
 void DramChannel::request(const DramAddress& where, uint64_t address, bool write, LineSink& sink, uint64_t tag) {
@@ -63,6 +64,7 @@ void DramChannel::refresh_while_idle(int64_t cycle) {
     const int64_t passed = (cycle - due) / t.refi;
     counters_.refreshes += static_cast<uint64_t>(passed);
     due += passed * t.refi;
+    first_refresh_ = std::ranges::min(refresh_due_);
     const Place whole{static_cast<int>(rank), 0, 0};
     int64_t close = std::max(due, next_command_);
     std::vector<Place> open;
@@ -108,25 +110,34 @@ void DramChannel::choose_direction() {
     writing_ = !writes_.empty() && (reads_.empty() || writes_.size() >= policy_.write_high);
 }
 
+// The best command at that cycle, or when there is one.
+DramChannel::Choice DramChannel::next_command(int64_t cycle) {
+  auto next = first_refresh_ <= cycle ? refresh_choice(cycle) : Choice{.when = first_refresh_};
+  if (next.found) return next;
+  auto other = choose(cycle);
+  if (!other.found && other.when == kNever && writing_ &&
+      !reads_.empty()) {  // every write waits for a read of its line
+    writing_ = false;
+    other = choose(cycle);
+  }
+  return other.found ? other : Choice{.when = std::min(next.when, other.when)};
+}
+
 void DramChannel::schedule() {
   admit();
   choose_direction();
   const int64_t cycle = cycle_of(events_.now());
-  auto next = refresh_choice(cycle);
-  if (!next.found) {
-    auto other = choose(cycle);
-    if (other.when == kNever && writing_ && !reads_.empty()) {  // every write waits for a read of its line
-      writing_ = false;
-      other = choose(cycle);
-    }
-    next = other.found ? other : Choice{.when = std::min(next.when, other.when)};
-  }
+  auto next = next_command(cycle);
   if (next.found) {
     issue(next, cycle);
     next_command_ = cycle + 1;
+    admit();
+    if (reads_.empty() && writes_.empty()) return;
+    choose_direction();
+    next = next_command(cycle + 1);
+    if (next.found) next.when = cycle + 1;
   }
-  if (reads_.empty() && writes_.empty() && backlog_.empty()) return;
-  wake_at(next.found ? cycle + 1 : next.when);
+  if (!reads_.empty() || !writes_.empty()) wake_at(next.when);
 }
 
 // A rank whose refresh is due closes its rows and refreshes before anything else.
@@ -167,9 +178,13 @@ DramChannel::Choice DramChannel::choose(int64_t cycle) const {
   Choice row{.when = kNever};   // an activation or a precharge
   uint64_t hit = 0, asked = 0;  // banks with a row hit waiting; banks that are considered already
   int64_t first = kNever;
+  uint64_t missing = 0;  // banks whose row is not open
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& e = entries[i];
-    if (open_[static_cast<size_t>(e.bank)] != e.row) continue;
+    if (open_[static_cast<size_t>(e.bank)] != e.row) {
+      missing |= uint64_t{1} << e.bank;
+      continue;
+    }
     if (e.bank == starving && i > 0 && e.row != entries[0].row) continue;
     const uint64_t bit = uint64_t{1} << e.bank;
     hit |= bit;
@@ -181,7 +196,7 @@ DramChannel::Choice DramChannel::choose(int64_t cycle) const {
     if (when <= cycle) return {.found = true, .command = command, .at = e.at, .row = e.row, .entry = i};
     first = std::min(first, when);
   }
-  for (size_t i = 0; i < entries.size(); ++i) {
+  for (size_t i = 0; (missing & ~hit) != 0 && i < entries.size(); ++i) {
     const auto& e = entries[i];
     const uint64_t bit = uint64_t{1} << e.bank;
     if ((hit | asked) & bit || refresh_due_[static_cast<size_t>(e.at.rank)] <= cycle) continue;
@@ -212,6 +227,7 @@ void DramChannel::issue(const Choice& choice, int64_t cycle) {
       break;
     case Command::Refresh:
       refresh_due_[static_cast<size_t>(choice.at.rank)] += rules_.timing().refi;
+      first_refresh_ = std::ranges::min(refresh_due_);
       ++counters_.refreshes;
       break;
     case Command::Read:

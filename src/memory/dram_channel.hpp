@@ -47,6 +47,7 @@ class DramChannel : private EventHandler {
   bool answered_by_a_write(const Entry& entry);
   void choose_direction();
   void refresh_while_idle(int64_t cycle);
+  Choice next_command(int64_t cycle);
   Choice refresh_choice(int64_t cycle) const;
   Choice choose(int64_t cycle) const;
   void issue(const Choice& choice, int64_t cycle);
@@ -67,6 +68,7 @@ class DramChannel : private EventHandler {
   bool writing_ = false;
   std::vector<int64_t> open_;         // the open row of each bank
   std::vector<int64_t> refresh_due_;  // of each rank
+  int64_t first_refresh_ = 0;         // the earliest of them
   int64_t next_command_ = 0;          // the command bus: one a cycle
   int64_t wake_ = -1;
   struct Done {
