@@ -247,10 +247,11 @@ Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t conte
     const double times = ring >= layer_weights_ ? 1 : blocks.chunks;
     const double link = over_link(layer_weights_ * times);
     time.link_bytes = tables + layer_weights_ * (times * layers + (times == 1 ? 1 : 0)) + head_weights_;
-    const double first_block = blocks.layer / blocks.chunks;
-    time.seconds =
-        over_link(tables) + layers * std::max(blocks.layer, link) +
-        (times == 1 ? std::max(0.0, link - first_block) + std::max(0.0, std::min(link, 2 * link - blocks.layer)) : 0);
+    const double block = blocks.layer / blocks.chunks;
+    const double first =
+        times == 1 ? 2 * std::max(link, block) + blocks.layer - 2 * block : std::max(blocks.layer, link);
+    const double computing = first + (layers - 1) * blocks.layer;
+    time.seconds = over_link(tables) + std::max(computing, link * (layers + (times == 1 ? 1 : 0)));
     slack = blocks.layer - link;
   }
   time.seconds = add_head(regime, time.seconds, slack, head);

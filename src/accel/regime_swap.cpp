@@ -259,6 +259,8 @@ void RegimeMemory::prefetch_next() {
   while (!ahead_.empty()) {
     const int region = ahead_.front();
     auto& s = state(region);
+    // Rows of this pass are here, those before them are not.
+    if (s.pool->presence(s.unit, s.segment) == Presence::Present && !s.complete) bring(region);
     if (s.pool->presence(s.unit, s.segment) == Presence::Absent) {
       if (s.pool->oversized(s.unit)) return ahead_.clear();
       const bool first = s.pool->absent(s.unit);
