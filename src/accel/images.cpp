@@ -223,10 +223,10 @@ Result<void> set_tokens(const Program& program, const Weights& weights, std::spa
   int64_t words = model.vocabulary;
   if (!words)
     for (const auto t : tokens) words = std::max(words, t + 1);
-  TRY(const auto table, weights.tensor(hugging_face_name("embedding", 0), {words, model.hidden}));
   for (size_t t = 0; t < tokens.size(); ++t) {
     if (tokens[t] < 0 || tokens[t] >= words) return input_error("token {}: {} has {}", tokens[t], model.name, words);
-    for (int64_t j = 0; j < model.hidden; ++j) x(static_cast<int64_t>(t), j) = table[tokens[t] * model.hidden + j];
+    TRY(const auto row, weights.rows(hugging_face_name("embedding", 0), {words, model.hidden}, tokens[t], 1));
+    std::copy(row.begin(), row.end(), x.v.begin() + static_cast<int64_t>(t) * p->columns);
   }
   write_matrix(program, *p, x, image);
   return {};

@@ -21,14 +21,19 @@ class Synthetic : public Weights {
  public:
   explicit Synthetic(uint64_t seed) : seed_(seed) {}
 
-  Result<std::vector<float>> tensor(const std::string& name, const std::vector<int64_t>& shape) const override {
+  Result<std::vector<float>> rows(const std::string& name, const std::vector<int64_t>& shape, int64_t first,
+                                  int64_t count) const override {
     uint64_t state = seed_ ^ 0xcbf29ce484222325ull;  // FNV-1a of the name: tensors do not depend on each other
     for (const unsigned char c : name) state = (state ^ c) * 0x100000001b3ull;
-    train::Random random(state);
-    std::vector<float> values(static_cast<size_t>(count_of(shape)));
+    const int64_t width = shape.back();
+    std::vector<float> values(static_cast<size_t>(count * width));
     const bool gain = shape.size() == 1, embedding = name == hugging_face_name("embedding", 0);
-    const float size = embedding ? 1.0f : 1.0f / std::sqrt(static_cast<float>(shape.back()));
-    for (auto& v : values) v = gain ? 1 + 0.3f * random.uniform() : size * random.normal();
+    const float size = embedding ? 1.0f : 1.0f / std::sqrt(static_cast<float>(width));
+    for (int64_t r = 0; r < count; ++r) {  // nor do rows: one can be had alone
+      train::Random random(train::Random(state + static_cast<uint64_t>(first + r)).next());
+      for (int64_t j = 0; j < width; ++j)
+        values[r * width + j] = gain ? 1 + 0.3f * random.uniform() : size * random.normal();
+    }
     return values;
   }
 
@@ -59,15 +64,18 @@ class Safetensors : public Weights {
 
   Result<void> add(const std::filesystem::path& file);
 
-  Result<std::vector<float>> tensor(const std::string& name, const std::vector<int64_t>& shape) const override {
+  Result<std::vector<float>> rows(const std::string& name, const std::vector<int64_t>& shape, int64_t first,
+                                  int64_t count) const override {
     const auto found = entries.find(name);
     if (found == entries.end()) return input_error("{}: has no tensor {}", folder, name);
     const auto& e = found->second;
     if (e.shape != shape)
       return input_error("{}: {} is [{}], not [{}] as config.json says", e.file.string(), name,
                          fmt::join(e.shape, ", "), fmt::join(shape, ", "));
-    TRY(const auto bytes, read_file_part(e.file, e.offset, e.bytes));
-    std::vector<float> values(static_cast<size_t>(count_of(shape)));
+    const uint64_t row = static_cast<uint64_t>(shape.back()) * (e.type == "F32" ? 4 : 2);
+    TRY(const auto bytes,
+        read_file_part(e.file, e.offset + static_cast<uint64_t>(first) * row, static_cast<uint64_t>(count) * row));
+    std::vector<float> values(static_cast<size_t>(count * shape.back()));
     if (e.type == "F32") {
       std::memcpy(values.data(), bytes.data(), bytes.size());
       return values;

@@ -18,7 +18,12 @@ namespace tessera::accel {
 class Weights {
  public:
   virtual ~Weights() = default;
-  virtual Result<std::vector<float>> tensor(const std::string& name, const std::vector<int64_t>& shape) const = 0;
+  // Rows [first, first + count) of a tensor of that shape; a vector is one row.
+  virtual Result<std::vector<float>> rows(const std::string& name, const std::vector<int64_t>& shape, int64_t first,
+                                          int64_t count) const = 0;
+  Result<std::vector<float>> tensor(const std::string& name, const std::vector<int64_t>& shape) const {
+    return rows(name, shape, 0, shape.size() == 1 ? 1 : shape[0]);
+  }
 };
 
 // Normal numbers of gain 1 (a product keeps the size of what goes in), gains of norms around 1; the same for a seed
