@@ -152,5 +152,66 @@ TEST_F(Accel, ProfileAndRunCountTheSameCycles) {
   EXPECT_EQ(profile["roofline"].size(), 3);  // two layers and the head
 }
 
+// The time of a layer in the steady state: five layers less three, halved. A manifest keeps the run from being
+// composed.
+struct PerLayer {
+  double total, compute, link;
+};
+class AccelStreaming : public Session {
+ protected:
+  PerLayer measure(const std::string& bandwidth, const std::vector<std::string>& more) {
+    nlohmann::json r[2];
+    for (int n = 0; n < 2; ++n) {
+      const auto layers = n ? "5" : "3", out = n ? "five" : "three";
+      const std::vector<std::string> model = {"SmolLM2-135M", "--no-head", "--board", "custom_a7", "--layers", layers};
+      if (!std::filesystem::exists(folder.path() / out)) tessera(with(with({"accel", "compile"}, model), {"-o", out}));
+      r[n] = json(with(with(with({"accel", "run"}, model),
+                            {"--numerics", "off", "--memory-model", "weight-stream", "--host-bandwidth", bandwidth,
+                             "--manifest", std::string(out) + "/manifest.json"}),
+                       more));
+      EXPECT_FALSE(r[n]["composed"].get<bool>());
+    }
+    const auto half = [&](const char* key) { return (r[1][key].get<double>() - r[0][key].get<double>()) / 2; };
+    return {half("total_ns"), half("busy_cycles") * 10, half("link_ns")};
+  }
+};
+
+TEST_F(AccelStreaming, WithPrefetchTheSlowerOfLinkAndComputeDecides) {
+  for (const char* bandwidth : {"1.5e9", "3e8", "2.5e8", "1e8"}) {
+    const auto [total, compute, link] = measure(bandwidth, {});
+    const double most = std::max(compute, link), least = std::min(compute, link);
+    EXPECT_LT(total, most * (most >= 2 * least ? 1.05 : 1.15)) << bandwidth << ": " << compute << ", " << link;
+    EXPECT_GE(total, 0.999 * most);
+  }
+}
+
+TEST_F(AccelStreaming, WithoutAnyOverlapTheyAddUp) {
+  for (const char* bandwidth : {"1.5e9", "2.5e8"}) {
+    const auto [total, compute, link] = measure(bandwidth, {"--dma", "blocking", "--prefetch", "off"});
+    EXPECT_GE(total, compute + link);
+    EXPECT_LT(total, 1.1 * (compute + link));  // latencies, and what comes from the DDR
+  }
+}
+
+// A whole run of a small model against two and three of its layers.
+TEST_F(Accel, ACompositionIsWithinTwoPercentOfAFullRun) {
+  for (const std::vector<std::string>& regime : std::vector<std::vector<std::string>>{
+           {}, {"--memory-model", "weight-stream"}, {"--memory-model", "kv-swap", "--ddr-capacity", "21M"}})
+    for (const std::vector<std::string>& phase : std::vector<std::vector<std::string>>{{}, {"--decode"}}) {
+      auto model = with(with({"clm-60m", "--tokens", "64", "--board", "custom_a7"}, regime), phase);
+      tessera(with(with({"accel", "compile"}, with({"clm-60m", "--tokens", "64", "--board", "custom_a7"}, phase)),
+                   {"-o", "whole"}));
+      const auto whole =
+          json(with(with({"accel", "run", "whole", "--board", "custom_a7", "--numerics", "off"}, regime), {}));
+      const auto composed = json(with(with({"accel", "run"}, model), {"--numerics", "off"}));
+      EXPECT_TRUE(composed["composed"].get<bool>());
+      EXPECT_FALSE(whole["composed"].get<bool>());
+      EXPECT_EQ(composed["regime"], whole["regime"]);
+      EXPECT_NEAR(composed["total_ns"].get<double>() / whole["total_ns"].get<double>(), 1, 0.02) << composed["regime"];
+      EXPECT_EQ(composed["bytes_read"], whole["bytes_read"]);
+      EXPECT_EQ(composed["busy_cycles"], whole["busy_cycles"]);
+    }
+}
+
 }  // namespace
 }  // namespace tessera::test
