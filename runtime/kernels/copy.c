@@ -1,18 +1,11 @@
 #include "copy.h"
 
+#include "ts_move.h"
 #include "ts_walk.h"
-
-/* Elements by size alone: what they mean does not matter. Eight bytes travel as two words, which need no more than the
- * alignment of one. */
-typedef uint8_t __attribute__((may_alias)) ts_byte;
-typedef uint32_t __attribute__((may_alias)) ts_word;
-typedef struct __attribute__((may_alias)) {
-  uint32_t half[2];
-} ts_pair;
 
 #define TS_COPY(NAME, TYPE)                                                 \
   static void NAME(const struct ts_copy_args* p, int32_t at, int32_t end) { \
-    const TYPE* x = p->x;                                                   \
+    const TYPE* x = (const TYPE*)p->x + p->x_start;                         \
     TYPE* y = p->y;                                                         \
     int32_t last = p->rank - 1, step = p->x_stride[last];                   \
     int32_t index[TS_MAX_RANK];                                             \

@@ -107,6 +107,18 @@ std::vector<Expr> strides(const OperandMap& map, const SymbolicBox& tile) {
   return by_dim;
 }
 
+std::vector<Expr> strides(const OperandMap& map, const TileMap& space, const SymbolicBox& tile) {
+  std::vector<Expr> by_dim(tile.len.size(), Expr(0));
+  auto box = region(map, tile, space);
+  Expr step = 1;
+  for (size_t a = map.axes.size(); a-- > 0;) {
+    for (auto& [dim, c] : map.axes[a].terms)
+      by_dim[static_cast<size_t>(dim)] = by_dim[static_cast<size_t>(dim)] + step * c;
+    step = step * box.len[a];
+  }
+  return by_dim;
+}
+
 std::vector<size_t> offsets(const Shape& shape, const std::vector<size_t>& step) {
   std::vector<size_t> all{0};
   for (size_t i = 0; i < shape.size(); ++i) {

@@ -35,6 +35,9 @@ BroadcastSpace collapse(const Shape& whole, std::span<const Shape> operands);
 // is repeated. For maps whose axes follow one dimension each.
 std::vector<Expr> strides(const OperandMap& map, const SymbolicBox& tile);
 
+// The same for maps with coefficients, offsets and clipped regions.
+std::vector<Expr> strides(const OperandMap& map, const TileMap& space, const SymbolicBox& tile);
+
 // For references: walks the elements of a shape row-major and gives, for each, where an operand stands that moves by
 // `step` along each axis; or one that broadcasts to the shape.
 //   offsets({2,3}, {1,2}) -> {0,2,4, 1,3,5}        spread({2,3}, {3}) -> {0,1,2, 0,1,2}

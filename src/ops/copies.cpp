@@ -4,6 +4,7 @@
 
 #include "ops/arguments.hpp"
 #include "ops/broadcast.hpp"
+#include "ops/movement.hpp"
 #include "ops/table.hpp"
 
 namespace tessera::ops {
@@ -43,14 +44,6 @@ Result<std::vector<TensorType>> infer_expand(const NodeContext& n) {
   auto shape = broadcast(n.in(0), wanted);
   if (!shape) return n.error(shape.error().message()).hint(shape.error().way_out());
   return std::vector<TensorType>{{n.input(0).type.dtype, *shape}};
-}
-
-// The elements between neighbours along each axis of a dense tensor.
-std::vector<size_t> dense_steps(const Shape& shape) {
-  std::vector<size_t> step(shape.size());
-  size_t below = 1;
-  for (size_t i = shape.size(); i-- > 0; below *= static_cast<size_t>(shape[i])) step[i] = below;
-  return step;
 }
 
 std::vector<Array> picked(const NodeContext& n, const Array& from, const std::vector<size_t>& where) {
@@ -163,14 +156,6 @@ KernelCall kernel_expand(const NodeContext& n, const TileSymbols& t) {
   return copy(n, *tile_map_expand(n), t);
 }
 
-// A load, a store and the loop for each element; a new line takes about thirty instructions.
-double cycles(const NodeContext&, std::span<const int64_t> tile, int cores) {
-  double elements = 1;
-  for (auto extent : tile) elements *= static_cast<double>(extent);
-  double lines = elements / static_cast<double>(tile.back());
-  return 120 + (elements * 6 + lines * 30) / cores;
-}
-
 }  // namespace
 
 namespace defined {
@@ -185,7 +170,7 @@ const Operator Transpose{.domain = "",
                          .gradient = gradient_transpose,
                          .tile_map = tile_map_transpose,
                          .kernel = kernel_transpose,
-                         .cycles = cycles};
+                         .cycles = copy_cycles};
 const Operator Expand{.domain = "",
                       .type = "Expand",
                       .since = 8,
@@ -196,7 +181,7 @@ const Operator Expand{.domain = "",
                       .gradient = gradient_expand,
                       .tile_map = tile_map_expand,
                       .kernel = kernel_expand,
-                      .cycles = cycles,
+                      .cycles = copy_cycles,
                       .known = 0b10};
 
 }  // namespace defined

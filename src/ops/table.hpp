@@ -17,6 +17,33 @@
   /* copies */                           \
   X(Transpose)                           \
   X(Expand)                              \
+  /* movement */                         \
+  X(Slice)                               \
+  X(Split)                               \
+  X(SliceGrad)                           \
+  X(Concat)                              \
+  X(Pad)                                 \
+  X(Gather)                              \
+  X(GatherND)                            \
+  X(GatherGrad)                          \
+  X(GatherNDGrad)                        \
+  X(ScatterND)                           \
+  X(GatherElements)                      \
+  X(ScatterElements)                     \
+  X(Scatter)                             \
+  X(GatherElementsGrad)                  \
+  X(Tile)                                \
+  X(DepthToSpace)                        \
+  X(SpaceToDepth)                        \
+  X(OneHot)                              \
+  X(Trilu)                               \
+  X(TopK)                                \
+  X(ReverseSequence)                     \
+  X(NonZero)                             \
+  X(Compress)                            \
+  X(Resize)                              \
+  X(Upsample)                            \
+  X(Resample)                            \
   /* known at compile time */            \
   X(Constant)                            \
   X(ShapeOf)                             \
