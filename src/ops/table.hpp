@@ -44,6 +44,7 @@
   X(Resize)                              \
   X(Upsample)                            \
   X(Resample)                            \
+  X(Einsum)                              \
   /* known at compile time */            \
   X(Constant)                            \
   X(ShapeOf)                             \

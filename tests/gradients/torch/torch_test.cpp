@@ -12,6 +12,7 @@
 #include "onnx/import.hpp"
 #include "onnx/npz.hpp"
 #include "ops/builder.hpp"
+#include "simplify/simplify.hpp"
 #include "support/graph_run.hpp"
 #include "support/onnx_text.hpp"
 #include "support/program.hpp"
@@ -57,7 +58,7 @@ Result<Differentiated> differentiated(const fs::path& model, const Values& input
   TRY(auto imported, onnx::import_onnx(model, {}));
   Differentiated made{std::move(imported.graph), {}, {}};
   auto& graph = made.graph;
-  CHECK_OK(ops::infer_types(graph));
+  CHECK_OK(simplify::simplify(graph, simplify::Compositions::WithoutGradient));
   for (auto& [name, data] : inputs) made.inputs[graph.find_tensor(name)] = data;
   ops::Builder build(graph);
   TensorId objective;
@@ -68,13 +69,17 @@ Result<Differentiated> differentiated(const fs::path& model, const Values& input
     objective = objective ? build.node({"", "Add"}, {objective, sum}, {}, "objective") : sum;
   }
   CHECK_OK(build.status());
-  if (!objective) return made;
+  if (!objective) {
+    CHECK_OK(simplify::simplify(graph));
+    return made;
+  }
   std::vector<TensorId> of;
   for (auto& [name, data] : wanted) of.push_back(graph.find_tensor(name));
   CHECK_OK(train::add_backward(graph, objective, of, [&](TensorId t, TensorId gradient) -> Result<void> {
     made.gradients[graph.at(t).name] = gradient;
     return {};
   }));
+  CHECK_OK(simplify::simplify(graph));
   CHECK_OK(verify(graph));
   return made;
 }

@@ -1,0 +1,114 @@
+// ONNX's own test data, through emitted C on the host engine. Every case passes or is refused with a reason.
+//
+//   conformance_run_models --gtest_filter='*node*'                      in shards, as ctest runs them
+//   tests/conformance/report                                        all of it, as the table of docs/operators.md
+//   TESSERA_CASES=test_pad conformance_run_models --gtest_also_run_disabled_tests --gtest_filter='*some'
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <map>
+#include <regex>
+
+#include "case.hpp"
+
+namespace tessera::test {
+namespace {
+
+const char* const sets[] = {"node", "simple", "pytorch-operator", "pytorch-converted"};
+
+struct Tally {
+  int passed = 0, refused = 0, failed = 0, tiled = 0;
+  std::map<std::string, std::vector<std::string>> reasons;  // of refusals: the cases
+};
+
+// A refusal without the names of nodes and tensors, so that equal reasons stand together.
+std::string reason(const std::string& message) {
+  static const std::regex file("^[^ ]*model\\.onnx: "), name("'[^']*'"), node("^node …( \\(([A-Za-z.]+)\\))?: ?");
+  auto text = std::regex_replace(std::regex_replace(message, file, ""), name, "…");
+  return std::regex_replace(text, node, "$2 ");
+}
+
+void run_into(Tally& tally, const CaseId& id) {
+  auto outcome = run_case(id, runs_tiled(id));
+  switch (outcome.verdict) {
+    case Verdict::Passed:
+      ++tally.passed;
+      tally.tiled += outcome.tiled;
+      break;
+    case Verdict::Refused:
+      ++tally.refused;
+      tally.reasons[reason(outcome.why)].push_back(id.name);
+      break;
+    case Verdict::Failed:
+      ++tally.failed;
+      ADD_FAILURE() << id.set << "/" << id.name << ": " << outcome.why;
+  }
+}
+
+constexpr int shards = 16;
+
+class Shard : public ::testing::TestWithParam<int> {};
+
+TEST_P(Shard, of_the_node_tests) {
+  auto all = cases_of("node");
+  if (all.empty()) GTEST_SKIP() << "needs the package libonnx-testdata";
+  Tally tally;
+  for (size_t i = static_cast<size_t>(GetParam()); i < all.size(); i += shards) run_into(tally, all[i]);
+  std::cout << fmt::format("{} passed, {} of them also in tiles, {} refused, {} failed\n", tally.passed, tally.tiled,
+                           tally.refused, tally.failed);
+  EXPECT_GT(tally.passed, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Nodes, Shard, ::testing::Range(0, shards));
+
+class Set : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(Set, of_models) {
+  auto all = cases_of(GetParam());
+  if (all.empty()) GTEST_SKIP() << "needs the package libonnx-testdata";
+  Tally tally;
+  for (auto& id : all) run_into(tally, id);
+  EXPECT_GT(tally.passed, 0);
+}
+INSTANTIATE_TEST_SUITE_P(Models, Set, ::testing::Values(sets[1], sets[2], sets[3]));
+
+// The cases whose names contain $TESSERA_CASES, with what became of each.
+TEST(Cases, DISABLED_some) {
+  const char* wanted = getenv("TESSERA_CASES");
+  for (auto* set : sets)
+    for (auto& id : cases_of(set)) {
+      if (wanted && id.name.find(wanted) == std::string::npos) continue;
+      auto outcome = run_case(id, runs_tiled(id));
+      const char* words[] = {"passed", "refused", "FAILED"};
+      std::cout << fmt::format("{:8} {}/{} {}{}\n", words[static_cast<int>(outcome.verdict)], set, id.name, outcome.why,
+                               outcome.tiled ? "(tiled)" : "")
+                << std::flush;
+    }
+}
+
+// Everything, as the section of docs/operators.md; written to $TESSERA_REPORT where that is set.
+TEST(Report, DISABLED_all) {
+  std::string table = "| set | cases | pass | of them also in tiles | refused | fail |\n|---|---|---|---|---|---|\n";
+  std::string refusals;
+  for (auto* set : sets) {
+    Tally tally;
+    auto all = cases_of(set);
+    for (auto& id : all) run_into(tally, id);
+    table += fmt::format("| {} | {} | {} | {} | {} | {} |\n", set, all.size(), tally.passed, tally.tiled, tally.refused,
+                         tally.failed);
+    std::vector<std::pair<size_t, std::string>> by_count;
+    for (auto& [why, names] : tally.reasons) by_count.emplace_back(names.size(), why);
+    std::ranges::sort(by_count, std::greater{});
+    refusals += fmt::format("\nRefused of `{}`:\n\n", set);
+    for (auto& [count, why] : by_count)
+      refusals += fmt::format("- {}: {} (`{}`{})\n", count, why, tally.reasons[why][0], count > 1 ? ", ..." : "");
+  }
+  std::cout << table << refusals;
+  if (const char* path = getenv("TESSERA_REPORT")) std::ofstream(path) << table << refusals;
+}
+
+}  // namespace
+}  // namespace tessera::test
