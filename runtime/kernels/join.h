@@ -15,7 +15,7 @@ struct ts_concat_args {
   int32_t element;
   int32_t rows, columns, at;
   int32_t parts;
-  const void* x[TS_MAX_PARTS]; /* of each part the columns under the tile, at least one */
+  const void* x[TS_MAX_PARTS]; /* of each part the columns under the tile */
   int32_t begin[TS_MAX_PARTS]; /* where the part begins and how many columns it has, in the whole */
   int32_t size[TS_MAX_PARTS];
 };
