@@ -14,7 +14,8 @@ struct Subject {
   const Options& options;
   const Facts& facts;
 
-  int32_t end() const { return static_cast<int32_t>(graph.nodes().size()) - 1; }  // the last position of the step
+  // The last position of the step; a step whose results are all known at compile time has one position, and no node.
+  int32_t end() const { return std::max(0, static_cast<int32_t>(graph.nodes().size()) - 1); }
   const std::string& level_name(plan::LevelId level) const { return target.memories[static_cast<size_t>(level)].level; }
   bool is_level(plan::LevelId level) const { return level >= 0 && static_cast<size_t>(level) < target.memories.size(); }
   const std::string& name(int32_t tensor) const { return graph.tensors()[static_cast<size_t>(tensor)].name; }

@@ -29,4 +29,8 @@ struct Upgraded {
 // cannot be expressed so is refused.
 Result<Upgraded> upgrade(const Graph& graph, const Node& node, int opset);
 
+// Attributes of operator set 6 as set 7 means them: what only said that a tensor may be broadcast, or that the network
+// is not being trained, is implied there. Broadcasting along an axis, which set 7 no longer has, is refused.
+Result<Attributes> from_set_six(const OpName& op, const Attributes& attributes);
+
 }  // namespace tessera::onnx

@@ -9,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "onnx/attributes.hpp"
+#include "onnx/forms.hpp"
 #include "onnx/parse.hpp"
 #include "onnx/proto_tensor.hpp"
 
@@ -83,7 +84,10 @@ class Importer {
     if (!model_.producer_version().empty()) out_.producer += " " + model_.producer_version();
     out_.graph.name = file_.name();
     TRY(sets_, operator_sets(model_, out_.notes));
-    if (auto set = sets_.find(""); set != sets_.end()) out_.opset = set->second;
+    if (auto set = sets_.find(""); set != sets_.end()) {
+      out_.opset = set->second;
+      set->second = std::max(set->second, 7);  // set 6 is read as 7: see from_set_six
+    }
     CHECK_OK(refuse_model_features());
     collect_names();
     CHECK_OK(bind_dimensions());
@@ -198,6 +202,9 @@ class Importer {
       return input_error("calls a function that the model defines, which is not supported")
           .hint("export the model with its functions inlined");
     TRY(auto attributes, attributes_of(node, folder_));
+    if (out_.opset == 6 && op.domain.empty()) {
+      TRY(attributes, from_set_six(op, attributes));
+    }
     if (op == OpName{"", "Constant"}) return add_constant(node, attributes);
 
     Node made{.name = name, .op = op, .version = sets_.at(op.domain), .attributes = std::move(attributes)};

@@ -21,7 +21,7 @@ std::string plain_domain(const std::string& domain) {
 
 namespace {
 
-constexpr int oldest_opset = 7, newest_opset = 21;
+constexpr int oldest_opset = 6, newest_opset = 21;
 
 std::optional<uint64_t> varint(std::span<const std::byte> bytes, size_t& at) {
   uint64_t value = 0;

@@ -24,6 +24,11 @@ Result<void> refuse_empty(const Graph& graph) {
         return input_error("node '{}' ({}) makes '{}' with the shape {}: it has no elements", node.name,
                            to_string(node.op), graph.at(t).name, to_string(graph.at(t).type.shape))
             .hint("take the node out of the model, or give its inputs other shapes");
+  for (auto t : graph.outputs)
+    if (graph.at(t).type.elements() == 0)
+      return input_error("output '{}' has the shape {}: it has no elements", graph.at(t).name,
+                         to_string(graph.at(t).type.shape))
+          .hint("take it out of the model, or give the inputs other shapes");
   return {};
 }
 
