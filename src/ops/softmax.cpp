@@ -18,6 +18,7 @@ enum class Form { Flattened, SingleAxis };
 
 template <Form form>
 Result<int64_t> axis(const NodeContext& n) {
+  if (n.in(0).empty()) return 0;  // a scalar is a line of one
   return axis_of(n, n.node.attributes.integer("axis", form == Form::Flattened ? 1 : -1), n.in(0).size());
 }
 

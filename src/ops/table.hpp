@@ -133,6 +133,14 @@
   X(NegativeLogLikelihoodLossGrad)       \
   X(MSELoss)                             \
   X(MSELossGrad)                         \
+  X(L1Loss)                              \
+  X(L1LossGrad)                          \
+  X(HuberLoss)                           \
+  X(HuberLossGrad)                       \
+  X(BCELoss)                             \
+  X(BCELossGrad)                         \
+  X(BCEWithLogitsLoss)                   \
+  X(BCEWithLogitsLossGrad)               \
   /* updates in place */                 \
   X(InPlaceAccumulatorV2)                \
   X(SGD)                                 \

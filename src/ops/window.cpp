@@ -92,10 +92,12 @@ Shape own(const Window& w, int64_t WindowAxis::*what) {
   return shape;
 }
 
-// Widened where a tile would touch nothing.
+// Widened where a tile would touch nothing, and where all of them together would leave an end untouched: without tiles
+// the kernel works on the tensor where it stands.
 AxisMap touching(int dim, int64_t coefficient, int64_t offset, int64_t window, int64_t positions, int64_t extent) {
-  auto end = std::max<int64_t>(offset + window, 1);
-  auto from = std::min(offset, extent - 1 - (positions - 1) * coefficient);
+  auto last = (positions - 1) * coefficient;
+  auto end = std::max<int64_t>({offset + window, 1, extent - last});
+  auto from = std::min<int64_t>({offset, 0, extent - 1 - last});
   return {{{dim, coefficient}}, from, end - from};
 }
 
