@@ -159,13 +159,17 @@ static void channels(struct walk* k, int32_t rows, int32_t columns) {
     four_by_four(k);
     return;
   }
-  void (*const block)(const struct walk*) = rows == 4 ? block_4_1 : columns == 4 ? block_1_4 : block_1_1;
-  const int32_t lines = rows == 4 ? 1 : rows;
-  if (columns == 4) columns = 1;
+  const int32_t lines = rows == 4 ? 1 : rows, wide = columns == 4;
+  if (wide) columns = 1;
   for (int32_t j = 0; j < columns; ++j) {
     if (j) k->from[0] = k->from[j], k->to[0] = k->to[j];
     for (int32_t i = 0; i < lines; ++i) {
-      block(k);
+      if (rows == 4)
+        block_4_1(k);
+      else if (wide)
+        block_1_4(k);
+      else
+        block_1_1(k);
       k->w += k->w_m;
       if (k->b) ++k->b;
       for (int32_t t = 0; t < 4; ++t) k->to[t] += k->y_m;
@@ -329,5 +333,8 @@ static void transposed(const struct ts_conv_args* p) {
 
 void ts_conv(void* args) {
   const struct ts_conv_args* p = args;
-  (p->transposed ? transposed : forward)(p);
+  if (p->transposed)
+    transposed(p);
+  else
+    forward(p);
 }

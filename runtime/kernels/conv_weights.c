@@ -138,16 +138,15 @@ DEFINE_BLOCK(taps_1_2, TS_ROWS_1, TS_COLUMNS_2, ROW_AND_EDGES_1)
 DEFINE_BLOCK(taps_1_1, TS_ROWS_1, TS_COLUMNS_1, ROW_AND_EDGES_1)
 #undef e
 
-typedef void (*block_function)(const struct block*, int32_t);
-
 /* Four lines at once, or the one, two or three that are left, one by one. */
-static void lines_of(struct block* k, int32_t lines, block_function four, block_function one, int32_t apart) {
-  if (lines == 4) {
-    four(k, apart);
-    return;
-  }
-  for (int32_t i = 0; i < lines; ++i, k->dy += k->s->dy_m, k->dw += k->dw_m) one(k, apart);
-}
+#define LINES_OF(k, lines, four, one, apart)                                                            \
+  do {                                                                                                  \
+    if ((lines) == 4) {                                                                                 \
+      four(k, apart);                                                                                   \
+      break;                                                                                            \
+    }                                                                                                   \
+    for (int32_t i = 0; i < (lines); ++i, (k)->dy += (k)->s->dy_m, (k)->dw += (k)->dw_m) one(k, apart); \
+  } while (0)
 
 /* Where a block's sums start: the group, the first of its lines, the channel and the tap. */
 struct place {
@@ -173,13 +172,11 @@ static void channels(const struct shape* s, const struct place* at) {
   struct block k = {.s = s};
   start_block(&k, at, run_of(s->p, 2, at->kx));
   k.dw_column = s->taps;
-  lines_of(&k, at->lines, block_4_4, block_1_4, s->x_c);
+  LINES_OF(&k, at->lines, block_4_4, block_1_4, s->x_c);
 }
 
 /* Up to four taps of one row, by one input channel. */
 static void taps_of_row(const struct shape* s, const struct place* at, int32_t columns) {
-  static const block_function four[] = {taps_4_1, taps_4_2, taps_4_3, taps_4_4};
-  static const block_function one[] = {taps_1_1, taps_1_2, taps_1_3, taps_1_4};
   struct edges e = {.k = {.s = s}};
   struct run common = run_of(s->p, 2, at->kx), all = common;
   for (int32_t j = 0; j < columns; ++j) {
@@ -193,7 +190,16 @@ static void taps_of_row(const struct shape* s, const struct place* at, int32_t c
   for (int32_t j = 0; j < columns; ++j) e.from[j] -= common.from, e.to[j] -= common.from;
   e.first = all.from - common.from, e.last = all.to - common.from;
   e.k.dw_column = 1;
-  lines_of(&e.k, at->lines, four[columns - 1], one[columns - 1], s->p->dilation[2]);
+  struct block* const k = &e.k;
+  const int32_t apart = s->p->dilation[2];
+  if (columns == 4)
+    LINES_OF(k, at->lines, taps_4_4, taps_1_4, apart);
+  else if (columns == 3)
+    LINES_OF(k, at->lines, taps_4_3, taps_1_3, apart);
+  else if (columns == 2)
+    LINES_OF(k, at->lines, taps_4_2, taps_1_2, apart);
+  else
+    LINES_OF(k, at->lines, taps_4_1, taps_1_1, apart);
 }
 
 /* ---- one channel by one: a plane's taps, three a row, one row of positions after the other */
@@ -284,7 +290,10 @@ static void three_slice(const struct shape* s, const struct three* t, const floa
     float* to = dw + 3 * r.first;
     for (int32_t k = r.taps; k > 0; --k, row += down, to += 3) {
       if (!t->usual) three_edges(t, 0, t->before, dy, row, stride, to);
-      (stride == 1 ? three_taps : three_taps_by_two)(dy + from, row + from * stride, n, to, t->usual & 1, t->usual & 2);
+      if (stride == 1)
+        three_taps(dy + from, row + from, n, to, t->usual & 1, t->usual & 2);
+      else
+        three_taps_by_two(dy + from, row + 2 * from, n, to, t->usual & 1, t->usual & 2);
       if (!t->usual) three_edges(t, t->before, t->count, dy, row, stride, to);
     }
   }

@@ -81,6 +81,9 @@ void ts_pool_grad(void* args) {
     if (p->indices) part.indices = p->indices + plane * outputs;
     part.from = rows * number / parts, part.to = rows * (number + 1) / parts;
     for (int32_t i = part.from * p->dx_size[2]; i < part.to * p->dx_size[2]; ++i) part.dx[i] = 0.0f;
-    (p->indices ? to_places : to_windows)(p, &part);
+    if (p->indices)
+      to_places(p, &part);
+    else
+      to_windows(p, &part);
   }
 }
