@@ -29,6 +29,9 @@ class Planner {
   Bytes memory(LevelId level) const { return target_.memories[static_cast<size_t>(level)].size; }
   // Of every worker, and of the core that forks where it is none of them.
   Bytes stacks() const { return target_.stacks.cluster_core * (target_.workers + (target_.controller_works ? 0 : 1)); }
+  size_t running() const {
+    return static_cast<size_t>(std::ranges::count_if(problems_, [](auto& p) { return !p.is_view(); }));
+  }
   Result<Plan> attempt(const Options& options) const;
   Result<Plan> attempt_with_stacks(const Options& options, LevelId level) const;
   Error with_way_out(Error refusal) const;
@@ -67,7 +70,7 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   Budgets budgets;
   budgets.reserved.assign(target_.memories.size(), Bytes(0));
   budgets.reserved[static_cast<size_t>(level)] += stacks();
-  budgets.reserved[kL2] += target_.stacks.fabric_controller + kCodeReserve;
+  budgets.reserved[kL2] += target_.stacks.fabric_controller + code_reserve(running(), memory(kL2));
   budgets.granted = {options.l1.value_or(memory(kL1)), options.l2.value_or(memory(kL2)),
                      options.l3.value_or(memory(kL3))};
   TRY(auto plan, place_and_tile(program_, storages_, problems_, budgets, options));

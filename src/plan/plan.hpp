@@ -4,6 +4,7 @@
 //   storage "fc1.weight": L2 @ 0, 401408 B, whole run      node "fc1": tile m=1 n=64 k=392, A single, B double
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -86,7 +87,11 @@ struct Plan {
   int cores = 8;
 };
 
-// What code and the runtime's data are granted in L2 before they are known; the build checks that they fit.
-constexpr Bytes kCodeReserve = Bytes(64 * 1024);
+// What code and the runtime's data are granted in L2 before they are known: the runtime with the kernels, and a
+// function for every node that runs; at most half of the memory. The build checks that they fit.
+constexpr Bytes code_reserve(size_t nodes, Bytes l2) {
+  constexpr int64_t kRuntime = 64 * 1024, kNode = 480;
+  return Bytes(std::min(kRuntime + kNode * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
+}
 
 }  // namespace tessera::plan

@@ -40,13 +40,13 @@ std::vector<std::string> compile_flags(const ChipOptions& options) {
 }
 
 // Code and the runtime's own data, from the first instruction to the fabric controller's stack.
-Result<void> check_code_size(const sim::Elf& elf) {
+Result<void> check_code_size(const sim::Elf& elf, Bytes granted) {
   const auto *begin = elf.find("_start"), *end = elf.find("__code_end");
   if (!begin || !end) return internal_error("the program has no _start or no __code_end");
   const int64_t bytes = int64_t{end->address} - begin->address;
-  if (bytes > plan::kCodeReserve.count)
+  if (bytes > granted.count)
     return does_not_fit("code and the runtime's data take {} bytes of L2; the plan grants them {}", bytes,
-                        plan::kCodeReserve.count)
+                        granted.count)
         .hint("record fewer results: fewer --steps");
   return {};
 }
@@ -72,6 +72,12 @@ Result<std::vector<uint8_t>> ram_image(const fs::path& elf_path, const sim::Elf&
 
 }  // namespace
 
+ChipOptions with_grants(ChipOptions options, const Compiled& compiled) {
+  auto running = compiled.schedule.training.size() + compiled.schedule.optimizer.size();
+  options.code = plan::code_reserve(running, compiled.target.memories[1].size);
+  return options;
+}
+
 Result<ChipProgram> build_chip(const fs::path& project, const target::Target& target, const ChipOptions& options) {
   TRY(auto built,
       build_project(project,
@@ -84,7 +90,7 @@ Result<ChipProgram> build_chip(const fs::path& project, const target::Target& ta
                      .objects = options.objects}));
   CHECK_OK(check_stacks(built, target));
   TRY(auto elf, sim::load_elf(built.executable.string()));
-  CHECK_OK(check_code_size(elf));
+  if (options.code) CHECK_OK(check_code_size(elf, *options.code));
   ChipProgram program{.elf = built.executable};
   TRY(program.ram, ram_image(built.executable, elf));
   return program;

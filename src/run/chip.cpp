@@ -183,7 +183,7 @@ Error failed(const Error& error, const std::optional<std::string>& rule, bool sa
 
 Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, const ChipOptions& options) {
   const auto start = std::chrono::steady_clock::now();
-  TRY(auto program, build_chip(project, compiled.target, options));
+  TRY(auto program, build_chip(project, compiled.target, with_grants(options, compiled)));
   TRY(auto elf, sim::load_elf(program.elf.string()));
   RunResult result{.build_seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count()};
 

@@ -17,7 +17,10 @@ struct ChipOptions {
   bool print_results = false;          // the program prints them, for a machine whose memory cannot be read
   std::filesystem::path objects = {};  // as HostOptions::objects
   std::string compiler = "riscv64-unknown-elf-gcc";
+  std::optional<Bytes> code = {};  // what the plan grants to code and the runtime's data; more is refused
 };
+// The options for a program of this plan.
+ChipOptions with_grants(ChipOptions options, const Compiled& compiled);
 
 struct ChipProgram {
   std::filesystem::path elf;

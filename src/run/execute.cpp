@@ -62,7 +62,7 @@ Result<RunResult> build_and_run(const emit::Project& project, const Compiled& co
   }
   const bool gvsoc = options.engine == Engine::Gvsoc;
   const ChipOptions chip{.sanitize = options.sanitize, .print_results = gvsoc};
-  CHECK_OK(build_chip(workspace.project(), compiled.target, chip));
+  CHECK_OK(build_chip(workspace.project(), compiled.target, with_grants(chip, compiled)));
   say(options, gvsoc ? "running on GVSoC" : "running on the virtual chip");
   return (gvsoc ? run_gvsoc : run_chip)(workspace.project(), compiled, chip);
 }

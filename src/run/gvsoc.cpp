@@ -20,7 +20,7 @@ Result<RunResult> run_gvsoc(const std::filesystem::path& project, const Compiled
   build.print_results = true;
   auto start = std::chrono::steady_clock::now();
   const auto since = [&] { return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count(); };
-  TRY(auto program, build_chip(project, compiled.target, build));
+  TRY(auto program, build_chip(project, compiled.target, with_grants(build, compiled)));
   if (!program.ram.empty())
     return does_not_fit("the samples do not fit into L2, and GVSoC loads nothing into L3")
         .hint("fewer samples in --data, or --engine sim");
