@@ -97,8 +97,10 @@ void Chip::make_core(Core& c, int id, bool is_fc) {
   c.cache_bit = static_cast<uint16_t>(1u << (is_fc ? 15 : id));
   c.taken_cost = static_cast<uint8_t>(timed() ? timing().taken_branch : 1);
   c.jump_cost = static_cast<uint8_t>(timed() ? timing().jump : 1);
-  c.rank = is_fc ? 31 : id;
+  c.rank = is_fc ? static_cast<int>(Turns::kLastRank) : id;
+  c.turns = &turns_;
   code_of(c).attach(c);
+  c.chained = timed() && !is_fc && options_.instruction_limit == 0;
   c.fp_slow = reads_float_flags(elf_) ? 2 : 0;
   // With the sanitizer on every access is looked at.
   c.l1 = memory_.l1.bytes.data();
@@ -156,7 +158,8 @@ void Chip::start_core(int id, uint64_t t) {
   if (c.started) return;
   c.op = cluster_code_->find(c.boot_address & ~1u);
   if (!c.op) return fault(fmt::format("core {} is started at 0x{:x}, where there is no memory", id, c.boot_address));
-  c.started = c.running = true;
+  c.started = true;
+  set_running(c, true);
   c.why = Why::Fetch;
   c.t = c.start_time = t + 1;
   to_front(id);
@@ -214,6 +217,7 @@ void Chip::note_jump(Core& c, uint32_t target, uint64_t t) {
 void Chip::flush_code() {
   cluster_code_->forget();
   fc_code_->forget();
+  order_changed_ = true;  // cores that wait look at their instruction again
 }
 
 Result<RunResult> Chip::run() {

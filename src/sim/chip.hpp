@@ -96,10 +96,15 @@ class Chip {
   // --- the clock (clock.cpp)
   void loop();
   void take_turns();
-  void set_limits(Core& c);
+  void set_limits(Core& c, uint64_t before_second);
   void set_wide_limits(Core& c);
-  void run_until_it_must_wait(Core& c);
+  void run_until_it_must_wait();
+  friend void next_turn(Core& c, const Op* op, uint64_t t, uint64_t n);
   bool fetch_and_step(Core& c);
+  void set_order();
+  void after_words();
+  void claim_for_devices();
+  void set_running(Core& c, bool running);
   void end_turn(Core& c);
   void check_instruction_limit(Core& c);
   void run_devices();

@@ -9,20 +9,13 @@ namespace {
 
 constexpr uint64_t kPureComputation = 4096;  // cycles that a core may run ahead while it touches nothing shared
 constexpr uint64_t kUntimedTurn = 8192;      // cycles of a turn when timing is off
-constexpr uint64_t kFurthest = 1 << 20;      // of a turn when nobody else runs
 
 }  // namespace
 
 void Chip::loop() {
   update_devices();
   while (!stopped_) {
-    if (order_changed_) {
-      order_changed_ = false;
-      turns_.clear();
-      for (size_t i = 0; i < order_.size(); ++i) core(order_[i]).rank = static_cast<int>(i);
-      for (Core& c : cores_)
-        if (c.running) turns_.push(cluster_time(c, c.t), c.rank, &c);
-    }
+    if (order_changed_ || turns_.stale()) set_order();
     if (turns_.empty() || device_time_ < turns_.time()) {
       if (device_time_ == kNever) return report_deadlock();
       run_devices();
@@ -34,27 +27,53 @@ void Chip::loop() {
   for (Core& c : cores_) c.settle();
 }
 
+void Chip::set_order() {
+  order_changed_ = false;
+  for (size_t i = 0; i < order_.size(); ++i) core(order_[i]).rank = static_cast<int>(i);
+  uint64_t base = kNever;
+  for (const Core& c : cores_)
+    if (c.running) base = std::min(base, cluster_time(c, c.t));
+  turns_.clear(base);
+  for (Core& c : cores_) {
+    c.settle();
+    if (c.running) turns_.push(cluster_time(c, c.t), c);
+  }
+  claim_for_devices();
+}
+
+void Chip::claim_for_devices() {
+  turns_.claim(Turns::kOtherDevices, {others_time_, 0});
+  turns_.claim(Turns::kDma, mchan_->claim());
+}
+
+// The FPU is shared with few. One of them that sleeps is not back before someone wakes it, and nobody does before the
+// limit of another's turn.
+void Chip::set_running(Core& c, bool running) {
+  c.running = running;
+  if (!running) c.fpu_key = ~uint64_t{0};
+  for (Core& one : cores_) {
+    const auto sleeps = [](const Core* o) { return o && !o->running; };
+    one.fpu_slack =
+        std::ranges::any_of(one.fpu_partners, sleeps) ? static_cast<uint64_t>(timing().wake_up) : kPureComputation;
+  }
+}
+
 // Up to when may the first core touch shared things? Until the next core's time, and until a device has something to
 // do.
-[[gnu::always_inline]] inline void Chip::set_limits(Core& c) {
-  if (c.is_fc || !timed()) [[unlikely]]
-    return set_wide_limits(c);
-  const uint64_t limit = std::min({device_time_, turns_.time() + kFurthest, turns_.last_before_second()});
-  c.limit = limit;
+[[gnu::always_inline]] inline void Chip::set_limits(Core& c, uint64_t before_second) {
+  const uint64_t limit = std::min(device_time_, before_second);
+  c.limit = std::max(limit, c.t);
   c.horizon = limit + kPureComputation;
-  // The FPU is shared with few. One of them that sleeps now is not back before someone wakes it, at `limit` or later.
-  const uint64_t woken = limit + static_cast<uint64_t>(timing().wake_up);
-  uint64_t partners = c.horizon;
-  for (auto other = c.fpu_partners.begin(); *other; ++other) {
-    const Core& o = **other;
-    partners = std::min(partners, o.running ? o.t - (o.rank < c.rank) : woken);
-  }
-  c.fpu_limit = std::max(limit, partners);
+  turns_.ask_others(c);
+  uint64_t partners = limit + c.fpu_slack;
+  for (auto other = c.fpu_partners.begin(); *other; ++other)
+    partners = std::min(partners, Turns::last_before((*other)->fpu_key, static_cast<uint64_t>(c.rank)));
+  c.fpu_limit = std::max(c.limit, partners);
 }
 
 // The FC has a clock of its own and no FPU to share; with timing off nobody waits for anybody.
 void Chip::set_wide_limits(Core& c) {
-  uint64_t limit = std::min({device_time_, turns_.time() + kFurthest, turns_.last_before_second()});
+  uint64_t limit = std::min(device_time_, turns_.last_before_second());
   if (!timed()) limit = turns_.time() + kUntimedTurn;
   c.limit = c.fpu_limit = c.is_fc ? std::max(limit * cluster_ps() / soc_ps(), c.t) : limit;
   c.horizon = c.limit + (timed() ? kPureComputation : 0);
@@ -63,40 +82,71 @@ void Chip::set_wide_limits(Core& c) {
 // Turn after turn, until something happens that only loop() knows how to deal with.
 void Chip::take_turns() {
   do {
-    Core& c = turns_.front();
-    set_limits(c);
-    current_ = &c;
-    run_until_it_must_wait(c);
+    turns_.pause_after(device_time_);
+    current_ = &turns_.front();
+    current_->is_fc || !timed() ? set_wide_limits(*current_) : set_limits(*current_, turns_.last_before_second());
+    run_until_it_must_wait();
+    Core& c = *current_;
     current_ = nullptr;
-    c.settle_if_large();
-    const bool waits = c.why == Why::Yield || c.why == Why::Fetch;
+    const bool yields = c.why == Why::Yield;
     const bool alone = turns_.size() == 1 && device_time_ == kNever;
-    if (!waits || alone || order_changed_ || options_.instruction_limit != 0) [[unlikely]] {
+    if ((!yields && c.why != Why::Fetch) || alone || order_changed_ || options_.instruction_limit != 0) [[unlikely]] {
       if (!order_changed_) turns_.pop();
       return end_turn(c);
     }
-    turns_.requeue(cluster_time(c, c.t));
+    if (!yields || !c.chained) turns_.requeue(cluster_time(c, c.t), c);
+    if (turns_.stale()) return;
     if (device_time_ < turns_.time()) run_devices();
   } while (device_time_ >= turns_.time() && !cores_to_wake() && !stopped_);
 }
 
-void Chip::run_until_it_must_wait(Core& c) {
+void Chip::run_until_it_must_wait() {
   for (;;) {
+    Core& c = *current_;
     if (c.why == Why::Fetch) {
       if (c.t > c.horizon || !fetch_and_step(c)) return;
     } else {
       c.why = Why::Go;
       c.op->exec(c, c.op, c.t, 0);
     }
-    if (c.why != Why::Go && c.why != Why::Fetch) return;
+    if (current_->why != Why::Go && current_->why != Why::Fetch) return;
   }
+}
+
+// No core goes on before the DMA has moved some words; most often one of them can then.
+void Chip::after_words() {
+  if (turns_.stale() || device_time_ >= turns_.time() || device_time_ >= others_time_) return;
+  run_devices();
+  if (cores_to_wake() || stopped_ || device_time_ < turns_.time()) return;
+  turns_.pause_after(device_time_);
+  Core* next = turns_.first_ready();
+  if (!next) return;
+  set_limits(*next, turns_.last_before_second());
+  current_ = next;
+  if constexpr (kThreaded) return next->op->exec(*next, next->op, next->t, 0);
+  next->why = Why::Go;
+}
+
+// The core's turn is over. Where the next is a core's that can run on at once, it does, and nobody else need know.
+void next_turn(Core& c, const Op* op, uint64_t t, uint64_t n) {
+  leave(c, op, t, n, Why::Yield);
+  if (!c.chained) return;
+  Turns& turns = *c.turns;
+  uint64_t limit;
+  Core* next = turns.hand_on(t, c, op, limit);
+  Chip& chip = *c.chip;
+  if (!next) return chip.after_words();
+  chip.set_limits(*next, limit);
+  chip.current_ = next;
+  if constexpr (!kThreaded) next->why = Why::Go;
+  if constexpr (kThreaded) return next->op->exec(*next, next->op, next->t, 0);
 }
 
 // The core enters a line of code. If its cache lacks the line, the refill is asked for now, and paid for after the
 // instruction: that is when the pipeline notices. False: not this core's turn to ask.
 bool Chip::fetch_and_step(Core& c) {
   CodeStore& code = code_of(c);
-  if (c.op->exec == handlers_of_kind(Kind::Undecoded).run) code.decode_slot(c.op);
+  if (c.op->exec == handlers_of_kind(Kind::Undecoded).run[0]) code.decode_slot(c.op);
   const Op* op = c.op;
   const auto line = static_cast<uint32_t>(code.slot(op) / 8);
   const bool first = !(c.line_holders[line] & c.cache_bit);
@@ -127,12 +177,12 @@ void Chip::end_turn(Core& c) {
       update_devices();
       break;
     case Why::Asleep:
-      c.running = false;
+      set_running(c, false);
       c.sleep_time = c.t;
       update_devices();
       return;
     case Why::Parked:
-      c.running = false;
+      set_running(c, false);
       c.parked = true;
       return;
     case Why::Stop:
@@ -141,7 +191,7 @@ void Chip::end_turn(Core& c) {
       break;
   }
   if (turns_.empty() && device_time_ == kNever && spins_for_ever(c)) return report_deadlock();
-  if (!order_changed_) turns_.push(cluster_time(c, c.t), c.rank, &c);
+  if (!order_changed_) turns_.push(cluster_time(c, c.t), c);
 }
 
 void Chip::check_instruction_limit(Core& c) {
@@ -157,6 +207,7 @@ void Chip::update_devices() {
   others_time_ = std::min(bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event());
   if (fc_timer != kNever) others_time_ = std::min(others_time_, to_cluster(fc_timer * soc_ps()));
   device_time_ = std::min(mchan_->next_event(), others_time_);
+  claim_for_devices();
 }
 
 void Chip::run_devices() {
@@ -164,6 +215,7 @@ void Chip::run_devices() {
   if (now < others_time_) {
     mchan_->run(turns_.empty() ? others_time_ : std::min(others_time_, turns_.time()));
     device_time_ = std::min(mchan_->next_event(), others_time_);
+    turns_.claim(Turns::kDma, mchan_->claim());
     return;
   }
   if (mchan_->next_event() <= now) mchan_->run(now + 1);
@@ -191,7 +243,7 @@ void Chip::wake(Core& c, uint64_t t, uint32_t value) {
   c.t = std::max(t, c.sleep_time) + c.debt;
   c.debt = 0;
   c.why = Why::Fetch;
-  c.running = true;
+  set_running(c, true);
   if (c.is_fc)
     order_changed_ = true;
   else

@@ -14,6 +14,7 @@ namespace tessera::sim {
 struct Core;
 struct Op;
 class Chip;
+class Turns;
 
 // t: the core's clock when the instruction starts. n: instructions of this turn, the 32-bit ones counted again in the
 // upper half. Both travel in registers from handler to handler.
@@ -28,6 +29,12 @@ struct Op {
   uint8_t cost_length;  // cycles when nothing is in the way, low six bits; top bit: four bytes long
 };
 static_assert(sizeof(Op) == 16);
+
+// Cycles from an instruction's start before which it cannot come to the next access to memory (its own aside), and to
+// the next use of the FPU (its own counts).
+struct Ahead {
+  uint8_t bank = 0, fpu = 0;
+};
 
 inline constexpr uint8_t kLongInstruction = 0x80, kCostMask = 0x3f, kNowhere = 32;
 
@@ -66,9 +73,15 @@ struct Core {
   const Op* op = nullptr;
   uint64_t t = 0;
   uint64_t n = 0;
-  uint64_t limit = 0;      // up to this time the core may touch shared things
-  uint64_t fpu_limit = 0;  // ... and its FPU, which it shares with few
-  uint64_t horizon = 0;    // at a jump beyond it the turn ends
+  uint64_t limit = 0;               // up to this time the core may touch shared things
+  uint64_t fpu_limit = 0;           // ... and its FPU, which it shares with few
+  uint64_t horizon = 0;             // at a jump beyond it the turn ends
+  uint64_t others_until = 0;        // before this key the others touch only others_banks; 0: not asked in this turn
+  uint64_t fpu_key = ~uint64_t{0};  // before it this core does not come to use the FPU
+  uint64_t fpu_slack = 0;           // how far it may go beyond `limit` with the FPU at most
+  uint16_t others_banks = 0;
+  uint16_t pending = 0;          // waiting: the banks of the next instruction
+  const Ahead* ahead = nullptr;  // by slot, as `ops`
   Op* ops = nullptr;
   uint32_t code_base = 0, code_slots = 0, l1_code_base = 0;
   uint16_t* line_holders = nullptr;  // per line of code: a bit for each core whose cache holds it
@@ -86,8 +99,10 @@ struct Core {
 
   // cold
   Chip* chip = nullptr;
+  Turns* turns = nullptr;
   int id = 0;  // in the cluster; the FC is Chip::kFc
   bool is_fc = false;
+  bool chained = false;  // hands its turn on to the next core by itself
   bool running = false;  // started, not asleep, not parked
   bool parked = false;
   bool started = false;
@@ -107,10 +122,6 @@ struct Core {
   uint32_t stack_low = 0xffffffff;
 
   uint64_t instructions_at(uint64_t turn_n) const { return instructions + static_cast<uint32_t>(n + turn_n); }
-  // Far from where either half of the turn's count could overflow.
-  void settle_if_large() {
-    if (static_cast<uint32_t>(n) >> 30) settle();
-  }
   void settle() {
     instructions += static_cast<uint32_t>(n);
     long_instructions += n >> 32;

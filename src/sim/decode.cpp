@@ -275,26 +275,32 @@ class Decoder {
 
   bool rounding_is_valid() const { return f_.f3() <= 4 || f_.f3() == kDynamicRounding; }
 
+  // The mode, marked where it is one that host floats are not in.
+  int32_t rounding() const {
+    const auto mode = static_cast<int32_t>(f_.f3());
+    return mode == soft::kNearestEven || mode == kDynamicRounding ? mode : mode | kRoundsItself;
+  }
+
   void fused() {
     constexpr Kind kinds[] = {Kind::Fmadd, Kind::Fmsub, Kind::Fnmsub, Kind::Fnmadd};
     if ((f_.f7() & 3) != 0 || !rounding_is_valid()) return;
-    make(kinds[f_.opcode() >> 2 & 3], static_cast<int32_t>(f_.f3() | f_.rs3() << 3)), writes_float();
+    make(kinds[f_.opcode() >> 2 & 3], rounding() | f_.rs3() << 3), writes_float();
     d_.rs1 = f_.rs1(), d_.rs2 = f_.rs2();
     reads_float(f_.rs1()), reads_float(f_.rs2()), reads_float(f_.rs3());
   }
 
   void float_two(Kind kind, bool to_integer = false) {
-    make(kind, static_cast<int32_t>(f_.f3()));
+    make(kind, rounding());
     to_integer ? writes() : writes_float();
     d_.rs1 = f_.rs1(), d_.rs2 = f_.rs2();
     reads_float(f_.rs1()), reads_float(f_.rs2());
   }
   void float_one(Kind kind, bool to_integer = false) {
-    make(kind, static_cast<int32_t>(f_.f3()));
+    make(kind, rounding());
     to_integer ? writes() : writes_float();
     d_.rs1 = f_.rs1(), reads_float(f_.rs1());
   }
-  void float_from_integer(Kind kind) { make(kind, static_cast<int32_t>(f_.f3())), writes_float(), reads1(); }
+  void float_from_integer(Kind kind) { make(kind, rounding()), writes_float(), reads1(); }
 
   void float_op() {
     const uint32_t f3 = f_.f3(), rs2 = f_.rs2();

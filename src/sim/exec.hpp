@@ -1,6 +1,8 @@
 // How instructions follow each other. An instruction is a type with one template, `exec<M>`, that reads like the manual
-// and ends in advance() or jump_to(). Three handlers are made of each: one in the middle of a line of code, one at the
-// start of a line (it asks whether the cache holds it), and one that stops after a single step.
+// and ends in advance() or jump_to(). Five handlers are made of each: for short and long (four bytes) instructions one
+// in the middle of a line of code and one at the start of a line (it asks whether the cache holds it), and one that
+// stops after a single step. A handler is a few host instructions, so everything rare is called in tail position from
+// it: a call in the middle would make it save its registers each time.
 #pragma once
 
 #include "sim/core.hpp"
@@ -15,10 +17,18 @@ inline constexpr bool kThreaded = true;
 inline constexpr bool kThreaded = false;
 #endif
 
-enum class Mode { Run, Line, Step };
+enum class Mode { Run, RunLong, Line, LineLong, Step };
+
+constexpr bool enters_line(Mode m) {
+  return m == Mode::Line || m == Mode::LineLong;
+}
+constexpr uint64_t is_long(Mode m) {
+  return m == Mode::RunLong || m == Mode::LineLong;
+}
 
 struct HandlerSet {
-  Handler run = nullptr, line = nullptr, step = nullptr;
+  std::array<Handler, 2> run{}, line{};  // [1]: of four bytes
+  Handler step = nullptr;
 };
 
 [[gnu::always_inline]] inline void leave(Core& c, const Op* op, uint64_t t, uint64_t n, Why why) {
@@ -26,6 +36,17 @@ struct HandlerSet {
   c.t = t;
   c.n += n;
   c.why = why;
+}
+
+// In clock.cpp: the instruction has to wait; the core that is first now runs on.
+void next_turn(Core& c, const Op* op, uint64_t t, uint64_t n);
+[[gnu::always_inline]] inline void next_turn_any(Core& c, const Op* op, uint64_t t, uint64_t n) {
+  c.pending = 0xffff;
+  return next_turn(c, op, t, n);
+}
+[[gnu::always_inline]] inline void next_turn_fpu(Core& c, const Op* op, uint64_t t, uint64_t n) {
+  c.pending = 0;
+  return next_turn(c, op, t, n);
 }
 
 template <Mode M>
@@ -44,10 +65,20 @@ template <Mode M>
   return op->cost_length & kCostMask;
 }
 
+// The same where the handler knows the length.
+template <Mode M>
+[[gnu::always_inline]] inline uint64_t counted(const Op* op, uint64_t n) {
+  return M == Mode::Step ? counted(op, n) : n + 1 + (is_long(M) << 32);
+}
+template <Mode M>
+[[gnu::always_inline]] inline const Op* next_of(const Op* op) {
+  return M == Mode::Step ? next_of(op) : op + 1 + is_long(M);
+}
+
 // The next instruction in memory, `extra` cycles later than the cost that was known when decoding.
 template <Mode M>
 [[gnu::always_inline]] inline void advance(Core& c, const Op* op, uint64_t t, uint64_t n, uint64_t extra = 0) {
-  return go<M>(c, next_of(op), t + cost_of(op) + extra, counted(op, n));
+  return go<M>(c, next_of<M>(op), t + cost_of(op) + extra, counted<M>(op, n));
 }
 
 [[gnu::always_inline]] inline bool holds_line(const Core& c, const Op* op) {
@@ -65,7 +96,7 @@ template <Mode M>
 template <class I, Mode M>
 void handler(Core& c, const Op* op, uint64_t t, uint64_t n) {
   // +1: an instruction that begins in the last halfword of a line needs the next line too.
-  if constexpr (M == Mode::Line) {
+  if constexpr (enters_line(M)) {
     if (!holds_line(c, op + 1)) [[unlikely]]
       return leave(c, op, t, n, Why::Fetch);
   }
@@ -74,13 +105,18 @@ void handler(Core& c, const Op* op, uint64_t t, uint64_t n) {
 
 template <class I>
 constexpr HandlerSet handlers_of() {
-  return {handler<I, Mode::Run>, handler<I, Mode::Line>, handler<I, Mode::Step>};
+  return {{handler<I, Mode::Run>, handler<I, Mode::RunLong>},
+          {handler<I, Mode::Line>, handler<I, Mode::LineLong>},
+          handler<I, Mode::Step>};
 }
 
 // Inside an instruction: stop before touching something shared if another core has not come so far.
-#define WAIT_FOR_TURN(limit_)    \
-  if (t > c.limit_) [[unlikely]] \
-  return leave(c, op, t, n, Why::Yield)
+#define WAIT_FOR_TURN           \
+  if (t > c.limit) [[unlikely]] \
+  return next_turn_any(c, op, t, n)
+#define WAIT_FOR_FPU                \
+  if (t > c.fpu_limit) [[unlikely]] \
+  return next_turn_fpu(c, op, t, n)
 
 #define INSTRUCTION \
   template <Mode M> \

@@ -13,6 +13,9 @@ Machine::~Machine() = default;
 
 Result<Machine> Machine::create(const target::Target& target, const Elf& elf, Options options) {
   if (!target.engine("L1", "L2")) return input_error("target {} has no DMA engine between L2 and L1", target.name);
+  if (target.cores > Turns::kMostCores)
+    return input_error("target {} has {} cores; the virtual chip can run {}", target.name, target.cores,
+                       Turns::kMostCores);
   auto chip = std::make_unique<Chip>(target, elf, std::move(options));
   CHECK_OK(chip->load());
   return Machine(std::move(chip));

@@ -14,7 +14,10 @@ Mchan::Mchan(Chip& chip, int ports)
       engine_(*chip.target().engine("L1", "L2")),
       ports_(static_cast<size_t>(ports)),
       in_ready_(static_cast<size_t>(timing_.dma_ports), 0),
-      out_ready_(static_cast<size_t>(timing_.dma_ports), 0) {}
+      out_ready_(static_cast<size_t>(timing_.dma_ports), 0),
+      l1_(chip.memory().l1.bytes.data() - chip.memory().l1.base),
+      l2_(chip.memory().l2.bytes.data() - chip.memory().l2.base),
+      bank_mask_(static_cast<uint32_t>(chip.target().memory("L1")->banks - 1)) {}
 
 Mchan::Outcome Mchan::load(int port, uint32_t offset, uint64_t t, uint32_t& value) {
   Port& p = ports_[static_cast<size_t>(port)];
@@ -206,8 +209,8 @@ void Mchan::issue_write(uint64_t t) {
 [[gnu::always_inline]] inline uint64_t Mchan::move_word(Burst& b, bool in, uint64_t t) {
   const uint32_t at = b.l1 + b.done;
   const uint32_t size = std::min(4 - at % 4, b.size - b.done);
-  uint8_t* l1 = chip_.memory().l1.at(at);
-  uint8_t* l2 = chip_.memory().l2.at(b.l2 + b.done);
+  uint8_t* l1 = l1_ + at;
+  uint8_t* l2 = l2_ + (b.l2 + b.done);
   uint8_t *to = in ? l1 : l2, *from = in ? l2 : l1;
   size == 4 ? std::memcpy(to, from, 4) : std::memcpy(to, from, size);  // 4: a move, not a call
   b.done += size;
@@ -298,20 +301,42 @@ void Mchan::step(uint64_t t) {
 // engine need be looked at. Leaves the last words of a burst, and whatever is due at `until`, to step().
 void Mchan::stream(uint64_t until) {
   const uint64_t stop = std::min(until, others_at_);
-  const auto ends = [&](const Burst& b) { return b.size - b.done <= 4 * in_ready_.size(); };
-  for (;;) {
-    const uint64_t t = std::min(in_at_, out_at_);
-    if (t >= stop || (in_at_ == t && ends(arriving_.front())) || (out_at_ == t && ends(*leaving_))) break;
-    if (in_at_ == t) {
-      Burst& b = arriving_.front();
-      const uint32_t before = b.done;
-      in_at_ = stream_words(b, true, in_ready_, t);
-      bytes_left_[static_cast<size_t>(b.command->counter)] -= b.done - before;
-      b.command->left -= b.done - before;
+  if (std::min(in_at_, out_at_) < stop) {
+    Burst* in = in_at_ == kNever ? nullptr : &arriving_.front();
+    Burst* out = out_at_ == kNever ? nullptr : &*leaving_;
+    const uint32_t before = in ? in->done : 0;
+    const auto last_words = static_cast<uint32_t>(4 * in_ready_.size());
+    const auto ends = [&](const Burst& b) { return b.size - b.done <= last_words; };
+    for (;;) {
+      const uint64_t t = std::min(in_at_, out_at_);
+      if (t >= stop || (in_at_ == t && ends(*in)) || (out_at_ == t && ends(*out))) break;
+      if (in_at_ == t) in_at_ = stream_words(*in, true, in_ready_, t);
+      if (out_at_ == t) out_at_ = stream_words(*out, false, out_ready_, t);
     }
-    if (out_at_ == t) out_at_ = stream_words(*leaving_, false, out_ready_, t);
+    if (in) {
+      bytes_left_[static_cast<size_t>(in->command->counter)] -= in->done - before;
+      in->command->left -= in->done - before;
+    }
   }
   next_ = std::min({others_at_, in_at_, out_at_});
+}
+
+// Words come from bursts in flight, one after the other and so many a cycle; whatever else happens, no word follows it
+// in the same cycle.
+Claim Mchan::claim() const {
+  constexpr uint64_t kCycles = 3;
+  Claim all{others_at_ == kNever ? kNever : others_at_ + 1, 0};
+  const uint64_t ports = in_ready_.size();
+  const auto add = [&](const Burst& b, uint64_t at) {
+    const uint64_t cycles = std::min<uint64_t>(kCycles, (b.size - b.done) / (4 * ports));
+    all.until = std::min(all.until, at + cycles);
+    const uint32_t first = (b.l1 + b.done) >> 2 & bank_mask_;
+    const uint64_t words = (uint64_t{1} << cycles * ports) - 1;
+    all.banks |= words << first | words >> 1 >> (bank_mask_ - first);  // the last bank is followed by the first
+  };
+  if (in_at_ != kNever) add(arriving_.front(), in_at_);
+  if (out_at_ != kNever) add(*leaving_, out_at_);
+  return all;
 }
 
 uint64_t Mchan::next_word(const std::vector<uint64_t>& ready, uint64_t t) {

@@ -9,6 +9,7 @@
 #include <optional>
 #include <vector>
 
+#include "sim/turns.hpp"
 #include "target/target.hpp"
 
 namespace tessera::sim {
@@ -28,6 +29,8 @@ class Mchan {
   Outcome store(int port, uint32_t offset, uint32_t value, uint64_t t);
 
   uint64_t next_event() const { return next_; }
+  // The banks of L1 that it is about to touch.
+  Claim claim() const;
   // What is due before `until`, up to the first thing that a core has to hear of.
   void run(uint64_t until);
   bool idle() const { return live_.empty(); }
@@ -100,6 +103,8 @@ class Mchan {
   uint64_t far_ready_ = 0;
   uint64_t next_ = kNever;
   size_t turn_ = 0;
+  uint8_t *l1_, *l2_;  // where address 0 would be
+  uint32_t bank_mask_;
 };
 
 }  // namespace tessera::sim

@@ -33,7 +33,7 @@ struct Branch {
     ++c.count.branches;
     if (!F(c.x[op->rs1], c.x[op->rs2])) return advance<M>(c, op, t, n);
     ++c.count.taken;
-    return jump_to<M>(c, op + op->imm, t + cost_of(op) + c.taken_cost - 1, counted(op, n));
+    return jump_to<M>(c, op + op->imm, t + cost_of(op) + c.taken_cost - 1, counted<M>(op, n));
   }
 };
 
@@ -45,7 +45,7 @@ struct BranchImmediate {
     ++c.count.branches;
     if ((s(c.x[op->rs1]) == constant) != Equal) return advance<M>(c, op, t, n);
     ++c.count.taken;
-    return jump_to<M>(c, op + op->imm, t + cost_of(op) + c.taken_cost - 1, counted(op, n));
+    return jump_to<M>(c, op + op->imm, t + cost_of(op) + c.taken_cost - 1, counted<M>(op, n));
   }
 };
 
@@ -59,8 +59,8 @@ inline constexpr auto geu = [](uint32_t a, uint32_t b) { return a >= b; };
 struct Jal {
   INSTRUCTION {
     ++c.count.jumps;
-    c.x[op->rd] = address_of(c, next_of(op));
-    return jump_to<M>(c, op + op->imm, t + c.jump_cost, counted(op, n));
+    c.x[op->rd] = address_of(c, next_of<M>(op));
+    return jump_to<M>(c, op + op->imm, t + c.jump_cost, counted<M>(op, n));
   }
 };
 
@@ -71,8 +71,8 @@ struct Jalr {
     const Op* to = op_at(c, target);
     if (!to) [[unlikely]]
       return leave(c, op, t, n, Why::Stop);
-    c.x[op->rd] = address_of(c, next_of(op));
-    return jump_to<M>(c, to, t + c.jump_cost, counted(op, n));
+    c.x[op->rd] = address_of(c, next_of<M>(op));
+    return jump_to<M>(c, to, t + c.jump_cost, counted<M>(op, n));
   }
 };
 
@@ -87,7 +87,7 @@ struct Traced {
 
 // `j .`: nothing can come of it any more.
 struct Park {
-  INSTRUCTION { return leave(c, op, t, counted(op, n), Why::Parked); }
+  INSTRUCTION { return leave(c, op, t, counted<M>(op, n), Why::Parked); }
 };
 
 struct Csr {

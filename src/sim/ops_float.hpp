@@ -35,17 +35,25 @@ template <class F>
   return result;
 }
 
+// Not what host floats do: decoded with a rounding mode of its own, or the core is in one, or its flags are read.
+inline constexpr int32_t kRoundsItself = static_cast<int32_t>(0x80000000);
 [[gnu::always_inline]] inline bool needs_soft(const Core& c, const Op* op) {
-  return c.fp_slow != 0 || ((op->imm & 7) != soft::kNearestEven && (op->imm & 7) != kDynamicRounding);
+  return c.fp_slow != 0 || op->imm < 0;
 }
 
 template <auto Host, auto Soft>
 struct FloatTwo {
   INSTRUCTION {
-    WAIT_FOR_TURN(fpu_limit);
+    WAIT_FOR_FPU;
+    if (needs_soft(c, op)) [[unlikely]]
+      return in_integers<M>(c, op, t, n);
+    c.f[op->rd] = canonical(Host(as_float(c.f[op->rs1]), as_float(c.f[op->rs2])));
+    return advance<M>(c, op, t, n, take_fpu(c, t));
+  }
+  template <Mode M>
+  [[gnu::noinline]] static void in_integers(Core& c, const Op* op, uint64_t t, uint64_t n) {
     const uint32_t a = c.f[op->rs1], b = c.f[op->rs2];
-    c.f[op->rd] = needs_soft(c, op) ? softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, b, k); })
-                                    : canonical(Host(as_float(a), as_float(b)));
+    c.f[op->rd] = softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, b, k); });
     return advance<M>(c, op, t, n, take_fpu(c, t));
   }
 };
@@ -61,13 +69,25 @@ constexpr uint32_t flip(bool negate, uint32_t a) {
 // fmadd, fmsub, fnmsub, fnmadd: (-)(a * b) (+|-) c, one rounding
 template <bool NegateProduct, bool NegateAddend, auto HostFma>
 struct FloatFma {
+  struct Operands {
+    uint32_t a, b, addend;
+  };
+  [[gnu::always_inline]] static Operands operands(const Core& c, const Op* op) {
+    return {flip(NegateProduct, c.f[op->rs1]), c.f[op->rs2],
+            flip(NegateAddend, c.f[static_cast<uint32_t>(op->imm) >> 3 & 31])};
+  }
   INSTRUCTION {
-    WAIT_FOR_TURN(fpu_limit);
-    const uint32_t a = flip(NegateProduct, c.f[op->rs1]), b = c.f[op->rs2];
-    const uint32_t addend = flip(NegateAddend, c.f[static_cast<uint32_t>(op->imm) >> 3]);
-    c.f[op->rd] = needs_soft(c, op)
-                      ? softly(c, op->imm & 7, [=](soft::Context& k) { return soft::fma(a, b, addend, k); })
-                      : canonical(HostFma(as_float(a), as_float(b), as_float(addend)));
+    WAIT_FOR_FPU;
+    if (needs_soft(c, op)) [[unlikely]]
+      return in_integers<M>(c, op, t, n);
+    const auto [a, b, addend] = operands(c, op);
+    c.f[op->rd] = canonical(HostFma(as_float(a), as_float(b), as_float(addend)));
+    return advance<M>(c, op, t, n, take_fpu(c, t));
+  }
+  template <Mode M>
+  [[gnu::noinline]] static void in_integers(Core& c, const Op* op, uint64_t t, uint64_t n) {
+    const auto f = [o = operands(c, op)](soft::Context& k) { return soft::fma(o.a, o.b, o.addend, k); };
+    c.f[op->rd] = softly(c, op->imm & 7, f);
     return advance<M>(c, op, t, n, take_fpu(c, t));
   }
 };
@@ -76,7 +96,7 @@ struct FloatFma {
 template <bool Root>
 struct FloatDivide {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    WAIT_FOR_TURN;
     const uint32_t a = c.f[op->rs1], b = c.f[op->rs2];
     const auto soft_op = [=](soft::Context& k) { return Root ? soft::sqrt(a, k) : soft::div(a, b, k); };
     c.f[op->rd] = needs_soft(c, op) ? softly(c, op->imm & 7, soft_op)
@@ -92,8 +112,26 @@ struct FloatDivide {
 template <auto F, bool ToInteger>
 struct FloatExact {
   INSTRUCTION {
-    WAIT_FOR_TURN(fpu_limit);
+    WAIT_FOR_FPU;
     (ToInteger ? c.x[op->rd] : c.f[op->rd]) = static_cast<uint32_t>(F(c.f[op->rs1], c.f[op->rs2], c.fp));
+    return advance<M>(c, op, t, n, take_fpu(c, t));
+  }
+};
+
+// Comparisons and minima: numbers are compared at once, anything that is not a number by the model.
+template <auto Host, auto Soft, bool ToInteger>
+struct FloatCompare {
+  INSTRUCTION {
+    WAIT_FOR_FPU;
+    const uint32_t a = c.f[op->rs1], b = c.f[op->rs2];
+    if (soft::is_nan(a) || soft::is_nan(b)) [[unlikely]]
+      return in_integers<M>(c, op, t, n);
+    (ToInteger ? c.x[op->rd] : c.f[op->rd]) = static_cast<uint32_t>(Host(a, b));
+    return advance<M>(c, op, t, n, take_fpu(c, t));
+  }
+  template <Mode M>
+  [[gnu::noinline]] static void in_integers(Core& c, const Op* op, uint64_t t, uint64_t n) {
+    (ToInteger ? c.x[op->rd] : c.f[op->rd]) = static_cast<uint32_t>(Soft(c.f[op->rs1], c.f[op->rs2], c.fp));
     return advance<M>(c, op, t, n, take_fpu(c, t));
   }
 };
@@ -106,16 +144,21 @@ inline constexpr auto sign_inject_not = [](uint32_t a, uint32_t b, soft::Context
 };
 inline constexpr auto sign_inject_xor = [](uint32_t a, uint32_t b, soft::Context&) { return a ^ (b & 0x80000000); };
 inline constexpr auto classify = [](uint32_t a, uint32_t, soft::Context&) { return soft::classify(a); };
-inline constexpr auto float_min = [](uint32_t a, uint32_t b, soft::Context& k) { return soft::min(a, b, k); };
-inline constexpr auto float_max = [](uint32_t a, uint32_t b, soft::Context& k) { return soft::max(a, b, k); };
-inline constexpr auto float_eq = [](uint32_t a, uint32_t b, soft::Context& k) { return soft::equal(a, b, k); };
-inline constexpr auto float_lt = [](uint32_t a, uint32_t b, soft::Context& k) { return soft::less(a, b, k); };
-inline constexpr auto float_le = [](uint32_t a, uint32_t b, soft::Context& k) { return soft::less_equal(a, b, k); };
+// Of two zeros, -0 is the smaller.
+inline constexpr auto float_min = [](uint32_t a, uint32_t b) {
+  return as_float(a) < as_float(b) || (as_float(a) == as_float(b) && (a >> 31)) ? a : b;
+};
+inline constexpr auto float_max = [](uint32_t a, uint32_t b) {
+  return as_float(a) > as_float(b) || (as_float(a) == as_float(b) && !(a >> 31)) ? a : b;
+};
+inline constexpr auto float_eq = [](uint32_t a, uint32_t b) { return as_float(a) == as_float(b); };
+inline constexpr auto float_lt = [](uint32_t a, uint32_t b) { return as_float(a) < as_float(b); };
+inline constexpr auto float_le = [](uint32_t a, uint32_t b) { return as_float(a) <= as_float(b); };
 
 template <auto Soft>
 struct FloatToInteger {
   INSTRUCTION {
-    WAIT_FOR_TURN(fpu_limit);
+    WAIT_FOR_FPU;
     const uint32_t a = c.f[op->rs1];
     c.x[op->rd] = softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, k); });
     return advance<M>(c, op, t, n, take_fpu(c, t));
@@ -125,7 +168,7 @@ struct FloatToInteger {
 template <auto Soft>
 struct IntegerToFloat {
   INSTRUCTION {
-    WAIT_FOR_TURN(fpu_limit);
+    WAIT_FOR_FPU;
     const uint32_t a = c.x[op->rs1];
     c.f[op->rd] = softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, k); });
     return advance<M>(c, op, t, n, take_fpu(c, t));

@@ -6,6 +6,7 @@
 #include <type_traits>
 
 #include "sim/ops_control.hpp"
+#include "sim/turns.hpp"
 
 namespace tessera::sim {
 
@@ -14,14 +15,18 @@ Why slow_load(Core& c, const Op* op, uint32_t address, uint32_t size, uint64_t t
 Why slow_store(Core& c, const Op* op, uint32_t address, uint32_t size, uint64_t t, uint32_t value, uint64_t& extra);
 Why event_load(Core& c, const Op* op, uint32_t address, uint64_t t, uint32_t& value, uint64_t& extra);
 
-// How an instruction makes its address. Post-increment writes the base back before the loaded value lands.
+// How an instruction makes its address; next() only looks. Post-increment writes the base back before the loaded
+// value lands.
 struct BaseOffset {
-  static uint32_t address(Core& c, const Op* op) { return c.x[op->rs1] + static_cast<uint32_t>(op->imm); }
+  static uint32_t next(const Core& c, const Op* op) { return address(c, op); }
+  static uint32_t address(const Core& c, const Op* op) { return c.x[op->rs1] + static_cast<uint32_t>(op->imm); }
 };
 struct BaseRegister {
-  static uint32_t address(Core& c, const Op* op) { return c.x[op->rs1] + c.x[static_cast<uint32_t>(op->imm)]; }
+  static uint32_t next(const Core& c, const Op* op) { return address(c, op); }
+  static uint32_t address(const Core& c, const Op* op) { return c.x[op->rs1] + c.x[static_cast<uint32_t>(op->imm)]; }
 };
 struct PostIncrement {
+  static uint32_t next(const Core& c, const Op* op) { return c.x[op->rs1]; }
   static uint32_t address(Core& c, const Op* op) {
     const uint32_t at = c.x[op->rs1];
     c.x[op->rs1] = at + static_cast<uint32_t>(op->imm);
@@ -30,6 +35,7 @@ struct PostIncrement {
   }
 };
 struct PostIncrementRegister {
+  static uint32_t next(const Core& c, const Op* op) { return c.x[op->rs1]; }
   static uint32_t address(Core& c, const Op* op) {
     const uint32_t at = c.x[op->rs1];
     c.x[op->rs1] = at + c.x[static_cast<uint32_t>(op->imm)];
@@ -41,6 +47,18 @@ struct PostIncrementRegister {
 template <class T>
 [[gnu::always_inline]] inline bool in_window(const Core& c, uint32_t address) {
   return address - c.l1_base < c.l1_size && address % sizeof(T) == 0;
+}
+
+// An access at which the core's turn is over: it goes on where nobody who is earlier can meet it.
+template <class Access, class T, class Address, Mode M>
+[[gnu::noinline]] void beyond_turn(Core& c, const Op* op, uint64_t t, uint64_t n) {
+  const uint32_t address = Address::next(c, op);
+  c.pending = Turns::kAnyBank;
+  if (c.chained && in_window<T>(c, address)) {
+    c.pending = Turns::bit((address >> 2) & c.bank_mask);
+    if (c.turns->may_pass(c, t, c.pending)) return Access::template now<M>(c, op, t, n);
+  }
+  return next_turn(c, op, t, n);
 }
 
 // A bank serves one request a cycle, first come first served. Returns how long this one waits.
@@ -61,7 +79,13 @@ template <class T>
 template <class T, class Address, bool Float>
 struct Load {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    if (t > c.limit) [[unlikely]]
+      return beyond_turn<Load, T, Address, M>(c, op, t, n);
+    return now<M>(c, op, t, n);
+  }
+
+  template <Mode M>
+  [[gnu::always_inline]] static void now(Core& c, const Op* op, uint64_t t, uint64_t n) {
     const uint32_t address = Address::address(c, op);
     uint32_t& rd = Float ? c.f[op->rd] : c.x[op->rd];
     ++c.count.loads;
@@ -91,7 +115,7 @@ struct Load {
 // p.elw: a load from a register that may put the core to sleep.
 struct EventLoad {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    WAIT_FOR_TURN;
     uint32_t value = 0;
     uint64_t extra = 0;
     ++c.count.loads;
@@ -106,7 +130,13 @@ struct EventLoad {
 template <class T, class Address, bool Float>
 struct Store {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    if (t > c.limit) [[unlikely]]
+      return beyond_turn<Store, T, Address, M>(c, op, t, n);
+    return now<M>(c, op, t, n);
+  }
+
+  template <Mode M>
+  [[gnu::always_inline]] static void now(Core& c, const Op* op, uint64_t t, uint64_t n) {
     const uint32_t value = Float ? c.f[op->rs2] : c.x[op->rs2];
     const uint32_t address = Address::address(c, op);
     ++c.count.stores;
@@ -132,7 +162,7 @@ struct Store {
 template <auto F>
 struct Atomic {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    WAIT_FOR_TURN;
     const uint32_t address = c.x[op->rs1], operand = c.x[op->rs2];
     uint32_t old = 0;
     uint64_t extra = 0, extra_store = 0;
@@ -147,7 +177,7 @@ struct Atomic {
 
 struct LoadReserved {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    WAIT_FOR_TURN;
     uint32_t value = 0;
     uint64_t extra = 0;
     ++c.count.loads;
@@ -163,7 +193,7 @@ struct LoadReserved {
 // Succeeds if the word still holds what was reserved.
 struct StoreConditional {
   INSTRUCTION {
-    WAIT_FOR_TURN(limit);
+    WAIT_FOR_TURN;
     uint32_t value = 0;
     uint64_t extra = 0;
     const uint32_t address = c.x[op->rs1], operand = c.x[op->rs2];

@@ -107,7 +107,7 @@ void Chip::flush_cluster_cache() {
   cluster_cache_->flush();
   cluster_code_->forget();
   for (Core& c : cores_)
-    if (!c.is_fc && c.running && c.why == Why::Yield) c.why = Why::Fetch;
+    if (!c.is_fc && c.running && c.why == Why::Yield) c.why = Why::Fetch, order_changed_ = true;
 }
 
 Why Chip::load_soc(Core& c, uint32_t address, uint64_t t, uint32_t& value) {

@@ -272,13 +272,13 @@ void execute_system(Core& c, const Op* op, uint64_t t, uint64_t n) {
       return to ? leave(c, to, t + c.jump_cost, sim::counted(op, n), Why::Fetch) : leave(c, op, t, n, Why::Stop);
     }
     case 0x10500073:  // wfi
-      if (t > c.limit) return leave(c, op, t, n, Why::Yield);
+      WAIT_FOR_TURN;
       return leave(c, next_of(op), t + 1, sim::counted(op, n), c.chip->wait_for_interrupt(c) ? Why::Asleep : Why::Go);
     default:
       break;
   }
   if ((word & 0x707f) == 0x100f) {  // fence.i
-    if (t > c.limit) return leave(c, op, t, n, Why::Yield);
+    WAIT_FOR_TURN;
     c.chip->flush_code();
     return leave(c, next_of(op), t + 1, sim::counted(op, n), Why::Resched);
   }
