@@ -152,8 +152,10 @@ class Importer {
     if (!tensor.has_shape())
       return input_error("input '{}' has no shape", input.name())
           .hint("export the model with the shapes of its inputs");
+    // A list of integers may be empty: axes that name none.
+    const bool is_list = tensor.shape().dim_size() == 1 && facts(*element).becomes == DType::I64;
     for (auto& d : tensor.shape().dim())
-      if (d.has_dim_value() && d.dim_value() == 0)
+      if (d.has_dim_value() && d.dim_value() == 0 && !is_list)
         return input_error("input '{}' has no elements: one of its dimensions is 0", input.name());
     return {};
   }
