@@ -123,12 +123,23 @@ std::string outputs_failure(const Case& c, const run::RunResult& result) {
   return "";
 }
 
-// The smallest L1 for which a plan is found.
+// A team of threads a tile: more tiles than this take minutes on a host.
+constexpr int64_t most_tiles = 2048;
+
+bool is_planned(const train::Program& program, const target::Target& target, int64_t l1) {
+  auto plan = plan::make_plan(program, target, {.l1 = Bytes(l1)});
+  if (!plan) return false;
+  int64_t tiles = 0;
+  for (auto& node : plan->nodes) tiles += node.tiles;
+  return tiles <= most_tiles;
+}
+
+// The smallest L1 for which a plan is found that is not too long to run.
 Bytes smallest_l1(const train::Program& program, const target::Target& target) {
   int64_t low = 0, high = target.memories[0].size.count;
   while (high - low > 8) {
     auto middle = (low + high) / 2;
-    (plan::make_plan(program, target, {.l1 = Bytes(middle)}) ? high : low) = middle;
+    (is_planned(program, target, middle) ? high : low) = middle;
   }
   return Bytes(high);
 }

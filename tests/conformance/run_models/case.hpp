@@ -28,7 +28,7 @@ struct Outcome {
 
 // Compiles the model (compile-time operands bound to their values, as an exporter would have them), builds its C with
 // the host's compiler, runs it, and compares with the expected values; the plain references too. `tiled`: once more at
-// the smallest L1 that works, on 8 cores, with the same bits.
+// the smallest L1 that works (in at most 2048 tiles), on 8 cores, with the same bits.
 Outcome run_case(const CaseId& id, bool tiled);
 
 // The third of the cases that also runs in tiles: the same on every machine.
