@@ -128,9 +128,19 @@ Result<Job> prepare(const JobOptions& options) {
   const std::filesystem::path folder(options.weights.value_or(options.model));
   std::error_code none;
   if (options.weights || std::filesystem::is_directory(folder, none)) {
+    job.from_folder = true;
     TRY(job.weights, read_weights(folder));
   } else {
     job.weights = synthetic_weights(options.seed);
+  }
+  if (options.board) {
+    const auto& tiles = options.board->tiles;
+    const auto same = [&](const target::TileHint& t) {
+      return t.mlen == job.machine.mlen && t.blen == job.machine.blen;
+    };
+    if (std::none_of(tiles.begin(), tiles.end(), same))
+      job.notes.push_back(fmt::format("{} is not known to hold an array of {}/{}", options.board->name,
+                                      job.machine.mlen, job.machine.blen));
   }
   const int64_t layers = options.layers ? options.layers : job.model.layers;
   const int64_t parameters = layers * job.model.layer_parameters() + job.model.vocabulary * job.model.hidden;
@@ -194,13 +204,13 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
     result.total += step.run.total;
     if (n == 0) result.run = step.run;
     if (!bytes) continue;
-    judge(program, image, step, result);
+    if (!program.probes.empty()) judge(program, image, step, result);
     if (hooks.stepped) hooks.stepped(n, program, image, step.inputs, step.outputs);
     const auto logits = read_logits(program, image);
     if (logits.empty()) continue;
     result.tokens.push_back(std::max_element(logits.begin(), logits.end()) - logits.begin());
   }
-  if (bytes) {
+  if (bytes && job.weights) {
     TRY(result.weight_error, weight_error(job, first, image));
   }
   result.memory = memory.statistics();

@@ -39,9 +39,12 @@ struct Job {
   Model model;
   MachineConfig machine;
   DecoderOptions decoder;
-  std::shared_ptr<Weights> weights;
+  std::shared_ptr<Weights> weights;  // none: a compiled folder has them in its image alone
   bool numerics = true;
   std::vector<std::string> notes;
+
+  bool seeded() const { return !from_folder; }
+  bool from_folder = false;
 };
 
 Result<Job> prepare(const JobOptions& options);
@@ -52,14 +55,15 @@ std::vector<int64_t> prompt_of(const Job& job);
 Result<std::vector<uint8_t>> starting_image(const Job& job, const Program& program);
 
 struct JobResult {
-  Program program;                           // the first one that was timed
-  RunResult run;                             // of it
-  std::vector<memory::Picoseconds> steps;    // of each program
-  memory::Picoseconds total;                 // of all
-  MemoryStatistics memory;                   // of all
-  std::vector<int64_t> tokens;               // that were chosen
-  std::vector<double> layer_errors;          // against fp32, the largest of all steps
-  double cache_error = 0, weight_error = 0;  // what quantisation costs
+  Program program;                         // the first one that was timed
+  RunResult run;                           // of it
+  std::vector<memory::Picoseconds> steps;  // of each program
+  memory::Picoseconds total;               // of all
+  MemoryStatistics memory;                 // of all
+  std::vector<int64_t> tokens;             // that were chosen
+  std::vector<double> layer_errors;        // against fp32, the largest of all steps
+  double cache_error = 0;                  // what quantisation costs
+  std::optional<double> weight_error;      // none: the exact weights are not known
   double logit_error = 0;
   std::vector<uint8_t> image;
 };

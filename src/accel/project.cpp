@@ -73,6 +73,7 @@ Json describe(const Job& job, const Program& program) {
             {"head", o.head},
             {"layout", o.layout == Layout::Own ? "own" : "plena"}}},
           {"board", job.options.board ? Json(job.options.board->name) : Json()},
+          {"seed", job.seeded() ? Json(job.options.seed) : Json()},
           {"instructions", program.words.size()}};
 }
 
@@ -120,6 +121,7 @@ void read_description(const nlohmann::json& j, Job& job, std::pair<std::string, 
   const auto values = fields(machine.latency);
   for (size_t n = 0; n < values.size(); ++n) *values[n] = c.at("latency").at(kLatencies[n]);
   formats = {c.at("format").get<std::string>(), c.at("kv_format").get<std::string>()};
+  if (const auto& seed = j.at("seed"); !seed.is_null()) job.weights = synthetic_weights(job.options.seed = seed);
   const auto& o = j.at("options");
   job.decoder = {.layers = o.at("layers"),
                  .past = o.at("past"),

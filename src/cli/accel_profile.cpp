@@ -21,9 +21,16 @@ struct Flags {
 // A profile in full, and what one layer of each kind costs.
 struct Profiled {
   accel::Profile profile;
+  std::map<int64_t, int64_t> transfer_cycles;  // of each layer, by the board file's closed form
   std::vector<accel::LayerBound> layers;
   accel::Composed run;
 };
+
+// The board's file gives cycles a transfer at MLEN 64; a tile grows with the square of MLEN, rows with MLEN.
+int64_t closed_form(const accel::SectionProfile& s, const target::DmaCycles& dma, int64_t mlen) {
+  return s.tile_loads * dma.prefetch_m * mlen * mlen / (64 * 64) +
+         (s.row_loads * dma.prefetch_v + s.row_stores * dma.store_v) * mlen / 64;
+}
 
 double link_rate(const accel::MemorySetup& setup) {
   return setup.link ? static_cast<double>(setup.link->bytes_per_second) : 0;
@@ -65,7 +72,10 @@ Result<Profiled> profile_job(const Flags& flags) {
   const auto& program = out.run.program;
   TRY(out.profile, accel::static_profile(program.words, program.sections, program.machine));
   std::map<int64_t, int64_t> cycles, bytes;
-  for (const auto& s : out.profile.sections) cycles[s.layer] += s.total();
+  for (const auto& s : out.profile.sections) {
+    cycles[s.layer] += s.total();
+    if (board) out.transfer_cycles[s.layer] += closed_form(s, board->dma, program.machine.mlen);
+  }
   // Layers between the first and the last are alike; the head follows them.
   const auto& measured = out.run.measured;
   const int64_t last = measured.options.layers ? measured.options.layers : measured.model.layers;
@@ -93,9 +103,14 @@ Json to_json(const Profiled& p) {
       one["classes"][std::string(accel::name_of(static_cast<accel::OpClass>(c)))] = s.cycles[c];
     operators.push_back(std::move(one));
   }
+  const auto transfer = [&](int64_t layer) {
+    const auto found = p.transfer_cycles.find(layer);
+    return found == p.transfer_cycles.end() ? Json() : Json(found->second);
+  };
   for (const auto& l : p.layers)
     layers.push_back({{"layer", l.layer},
                       {"compute_cycles", l.compute_cycles},
+                      {"transfer_cycles", transfer(l.layer)},
                       {"compute_ns", l.compute_ns},
                       {"ddr_bytes", l.ddr_bytes},
                       {"ddr_ns", l.ddr_ns},

@@ -91,10 +91,10 @@ Json to_json(const Report& r) {
   out["max_error"] = nullptr;
   out["tokens"] = Json::array();
   if (const auto* j = r.result; j && !j->image.empty()) {
-    out["max_error"] = *std::max_element(j->layer_errors.begin(), j->layer_errors.end());
+    if (!j->layer_errors.empty()) out["max_error"] = std::ranges::max(j->layer_errors);
     out["layer_errors"] = j->layer_errors;
     out["logit_error"] = j->logit_error;
-    out["quantisation"] = {{"weights", j->weight_error}, {"kv", j->cache_error}};
+    out["quantisation"] = {{"weights", j->weight_error ? Json(*j->weight_error) : Json()}, {"kv", j->cache_error}};
     out["tokens"] = j->tokens;
   }
   if (r.result && r.result->steps.size() > 1)
@@ -121,9 +121,11 @@ void print_table(const Report& r) {
                ms(r.memory.link_busy));
   fmt::print("\n");
   if (const auto* j = r.result; j && !j->image.empty()) {
-    fmt::print("largest error of a layer against fp32 {:.2f} %; quantisation: weights {:.2f} %, KV {:.2f} %\n",
-               100 * *std::max_element(j->layer_errors.begin(), j->layer_errors.end()), 100 * j->weight_error,
-               100 * j->cache_error);
+    if (!j->layer_errors.empty())
+      fmt::print("largest error of a layer against fp32 {:.2f} %; ", 100 * std::ranges::max(j->layer_errors));
+    fmt::print("quantisation: ");
+    if (j->weight_error) fmt::print("weights {:.2f} %, ", 100 * *j->weight_error);
+    fmt::print("KV {:.2f} %\n", 100 * j->cache_error);
     if (!j->tokens.empty()) fmt::print("tokens {}\n", fmt::join(j->tokens, " "));
   }
   if (r.composed) fmt::print("composed from runs of two and three layers\n");

@@ -40,7 +40,7 @@ TEST_F(AccelNumerics, EveryLayerOfPrefillAndDecodeAndNoMutationPasses) {
     const auto sound = judged({"layers", "model", "d.safetensors"});
     EXPECT_EQ(sound["count"], 3 * 4);
     EXPECT_LT(sound["layers"], 0.015);
-    EXPECT_LT(sound["cache"], 0.045);  // the quantisation itself, on its own
+    EXPECT_LT(sound["cache"], 0.06);  // the quantisation itself, on its own
     EXPECT_NEAR(own["max_error"].get<double>(), sound["layers"].get<double>(), 0.002);
     for (const char* mutation : {"gamma", "silu", "scale", "mask"}) {
       const auto mutated = judged({"layers", "model", "d.safetensors", mutation});

@@ -66,7 +66,7 @@ TEST_F(AccelErrors, Manifests) {
 TEST_F(AccelErrors, SramThatIsTooSmall) {
   refused({"run", "clm-60m", "--layers", "1", "--tokens", "200000", "--numerics", "off", "--board", "nexys_video"},
           {"vector SRAM", "bytes at least", "unlimited"}, 3);
-  refused({"compile", "SmolLM2-135M", "--board", "nexys_video", "--mlen", "256", "--blen", "64", "-o", "out"},
+  refused({"compile", "SmolLM2-135M", "--board", "nexys_video", "--mlen", "1024", "--blen", "64", "-o", "out"},
           {"1495040", "--sram unlimited"}, 3);
 }
 
