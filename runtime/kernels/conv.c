@@ -21,7 +21,7 @@ struct walk {
   int32_t x_c, x_z, x_y, x_x;
   int32_t w_c, w_z, w_y, w_x;
   const float* w;
-  int32_t w_m, y_m, first;
+  int32_t w_m, y_m, first, relu;
   const float* b; /* where the channels end and there is a bias; else NULL */
   const float* from[4];
   float* to[4];
@@ -160,6 +160,7 @@ static void channels(struct walk* k, int32_t rows, int32_t columns) {
     return;
   }
   const int32_t lines = rows == 4 ? 1 : rows, wide = columns == 4;
+  float* const first = k->to[0];
   if (wide) columns = 1;
   for (int32_t j = 0; j < columns; ++j) {
     if (j) k->from[0] = k->from[j], k->to[0] = k->to[j];
@@ -178,6 +179,13 @@ static void channels(struct walk* k, int32_t rows, int32_t columns) {
     if (k->b) k->b -= lines;
     for (int32_t t = 0; t < 4; ++t) k->to[t] -= lines * k->y_m;
   }
+  k->to[0] = first;
+}
+
+static void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
+  for (int32_t j = 0; j < columns; ++j)
+    for (int32_t i = 0; i < rows; ++i)
+      if (k->to[j][i * k->y_m] < 0.0f) k->to[j][i * k->y_m] = 0.0f;
 }
 
 /* Positions [at, end) of a rectangle, whose rows are `width` long, all with the same taps. */
@@ -200,6 +208,7 @@ static void positions(struct walk* k, const struct rectangle* r, int32_t at, int
       if (++column == r->width) column = 0, x += x_turn, y += y_turn;
     }
     channels(k, rows, columns);
+    if (k->relu) no_negatives(k, rows, columns);
     at += columns;
   }
 }
@@ -226,8 +235,9 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
   const int32_t k_y = p->kernel[2], k_z = k_y * p->kernel[1];
   struct walk k;
   k.x_c = x_plane, k.w_c = p->w_c, k.w_m = p->w_m, k.y_m = y_plane, k.first = p->first;
-  k.x_z = a->z.tap_step * x_z, k.x_y = a->y.tap_step * x_y;
-  k.w_z = a->z.w_step * k_z, k.w_y = a->y.w_step * k_y;
+  k.relu = p->relu && p->last;
+  k.x_z = a->z.tap_step * x_z;
+  k.w_z = a->z.w_step * k_z;
   k.b = p->b && p->last ? p->b + group * p->m + m : NULL;
   const float* x0 = p->x + image * p->c * x_plane;
   float* y0 = p->y + (image * p->m + m) * y_plane;
@@ -246,8 +256,11 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
         const struct ts_reach rx = reach_of(&a->x, x);
         k.c = p->c, k.z = rz.taps, k.y = ry.taps, k.x = rx.taps;
         k.x_x = a->x.tap_step, k.w_x = a->x.w_step;
-        if (rz.taps * ry.taps * rx.taps == 1) /* the channels are a row of taps */
-          k.x = k.c, k.c = 1, k.x_x = k.x_c, k.w_x = k.w_c;
+        k.x_y = a->y.tap_step * x_y, k.w_y = a->y.w_step * k_y;
+        if (rx.taps == 1) { /* a column of taps is a row as well, and so are the channels of a single one */
+          k.x = k.y, k.y = 1, k.x_x = k.x_y, k.w_x = k.w_y;
+          if (k.x == 1 && k.z == 1) k.x = k.c, k.c = 1, k.x_x = k.x_c, k.w_x = k.w_c;
+        }
         k.w = w0 + (a->z.w + rz.first * a->z.w_step) * k_z + (a->y.w + ry.first * a->y.w_step) * k_y + a->x.w +
               rx.first * a->x.w_step;
         const struct rectangle r = {

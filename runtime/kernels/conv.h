@@ -21,7 +21,8 @@ struct ts_conv_args {
                      padding */
   int32_t pad[3]; /* of a transposed one */
   int32_t transposed;
-  int32_t first, last; /* whether the input channels start here, and end here: b comes with the end */
+  int32_t first, last; /* whether the input channels start here, and end here: b and relu come with the end */
+  int32_t relu;        /* whether what is negative becomes 0 */
 };
 
 void ts_conv(void* args);

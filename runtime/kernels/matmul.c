@@ -150,6 +150,9 @@ static void finish(const struct ts_matmul_args* p, float* y, const float* c, int
         if (c) value += p->beta * c[i * p->c_m + j * p->c_n];
         y[i * p->n + j] = value;
       }
+  for (int32_t i = 0; p->relu && i < rows; ++i)
+    for (int32_t j = 0; j < columns; ++j)
+      if (y[i * p->n + j] < 0.0f) y[i * p->n + j] = 0.0f;
   for (int32_t i = 0; i < rows; ++i)
     for (int32_t j = 0; j < columns; ++j) y[i * p->n + j] = ts_canonical(y[i * p->n + j]);
 }

@@ -18,7 +18,8 @@ struct ts_matmul_args {
   int32_t a_m, a_k, b_k, b_n;
   int32_t c_m, c_n; /* 0 where c is repeated */
   float alpha, beta;
-  int32_t first, last; /* whether k starts here, and ends here: alpha, beta and c come with the end */
+  int32_t first, last; /* whether k starts here, and ends here: alpha, beta, c and relu come with the end */
+  int32_t relu;        /* whether what is negative becomes 0 */
   int32_t batch_rank;  /* 0: one matrix */
   int32_t batch[TS_MAX_RANK];
   int32_t a_batch[TS_MAX_RANK], b_batch[TS_MAX_RANK]; /* strides, 0 where the operand is repeated */

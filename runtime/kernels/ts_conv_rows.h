@@ -191,6 +191,8 @@ static void rows_of_slice(const struct plane* a, const struct edges* e, const st
           add_taps(&a->x, to, x + z * t->x_z + k * x_row, w + z * t->w_z + k * w_row);
     }
     for (int32_t i = 0; t->b && i < n; ++i) to[i * y_step] += *t->b;
+    for (int32_t i = 0; p->relu && p->last && i < n; ++i)
+      if (to[i * y_step] < 0.0f) to[i * y_step] = 0.0f;
     for (int32_t i = 0; TS_PAYLOADS && i < n; ++i) to[i * y_step] = ts_canonical(to[i * y_step]);
   }
 }

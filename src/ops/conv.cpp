@@ -2,6 +2,7 @@
 // gradient of the other's data.
 #include "ops/conv.hpp"
 
+#include "ops/activation.hpp"
 #include "ops/arguments.hpp"
 #include "ops/table.hpp"
 
@@ -12,8 +13,12 @@ bool transposed(const NodeContext& n) {
   return n.node.op.type == "ConvTranspose";
 }
 
+bool fused(const NodeContext& n) {
+  return n.node.op.type == "FusedConv";
+}
+
 Result<Convolution> checked(const NodeContext& n) {
-  CHECK_OK(takes(n, 2, 3));
+  CHECK_OK(takes(n, 2, fused(n) ? 4 : 3));
   TRY(auto c, transposed(n) ? transposed_convolution(n, 0, 1) : convolution(n, 0, 1));
   if (!n.has_input(2)) return c;
   CHECK_OK(is_float(n, 2));
@@ -38,6 +43,10 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
   auto y = transposed(n) ? conv_reference(c, ConvProduct::Large, {.small = &in[0], .weights = &in[1]})
                          : conv_reference(c, ConvProduct::Small, {.large = &in[0], .weights = &in[1]});
   if (n.has_input(2)) add_channel_bias(y, in[2]);
+  if (!fused(n)) return std::vector{std::move(y)};
+  TRY(bool relu, fused_relu(n));
+  for (auto& v : y.v)
+    if (relu && v < 0) v = 0;
   return std::vector{std::move(y)};
 }
 
@@ -57,11 +66,20 @@ Result<std::vector<TensorId>> gradient(GradientContext& g) {
 }
 
 Result<TileMap> tile_map(const NodeContext& n) {
+  if (fused(n)) CHECK_OK(fused_relu(n));
   return conv_data_map(n, space(n), 0, 1, 2);
 }
 
 KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
-  return conv_data_call(n, space(n), t, 0, 1, 2);
+  auto call = conv_data_call(n, space(n), t, 0, 1, 2);
+  if (fused(n)) call.fields.push_back({"relu", Expr(*fused_relu(n) ? 1 : 0)});
+  return call;
+}
+
+// With a sum of its own, or as a user's model has it.
+Result<std::vector<TensorId>> expand(ExpandContext& e) {
+  TensorId addend = e.node.inputs.size() > 3 ? e.node.inputs[3] : TensorId{};
+  return without_activation(e, {"", "Conv"}, 3, addend);
 }
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
@@ -94,6 +112,18 @@ namespace defined {
 const Operator Conv = sliding("Conv", "convolution over 1 to 3 axes: groups, strides, dilations, pads, auto_pad");
 const Operator ConvTranspose =
     sliding("ConvTranspose", "transposed convolution over 1 to 3 axes: also output_padding, output_shape");
+
+const Operator FusedConv{.domain = "com.microsoft",
+                         .type = "FusedConv",
+                         .summary = "Conv, a sum and an activation (Relu is done by the kernel)",
+                         .verified = "reference",
+                         .infer = infer,
+                         .reference = reference,
+                         .tile_map = tile_map,
+                         .kernel = kernel,
+                         .cycles = cycles,
+                         .macs = macs,
+                         .expand = expand};
 
 }  // namespace defined
 }  // namespace tessera::ops

@@ -36,6 +36,21 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
                      conv_reference(c, ConvProduct::Weights, {.large = &in[1], .small = &in[0]}), std::move(db)};
 }
 
+// Each gradient is a node of its own: they tile apart. The weights' alone stays.
+Result<std::vector<TensorId>> expand(ExpandContext& e) {
+  auto& build = e.build;
+  NodeContext n{build.graph(), e.node};
+  if (!n.has_output(0) && !n.has_output(2)) return std::vector<TensorId>{};
+  TRY(auto c, checked(n));
+  auto dy = e.node.inputs[0], x = e.node.inputs[1], w = e.node.inputs[2];
+  auto name = [&](size_t o) { return build.name(e.node.outputs[o]); };
+  std::vector<TensorId> made(e.node.outputs.size());
+  if (n.has_output(0)) made[0] = conv_large(build, c, dy, w, name(0));
+  if (n.has_output(1)) made[1] = conv_weights(build, c, dy, x, w, name(1));
+  if (n.has_output(2)) made[2] = conv_bias(build, dy, name(2));
+  return made;
+}
+
 Result<TileMap> tile_map(const NodeContext& n) {
   if (n.has_output(0) || n.has_output(2)) return n.error("makes dX or dB: those are nodes of their own");
   auto s = space(n);
@@ -75,7 +90,8 @@ const Operator ConvGrad{.domain = "com.microsoft",
                         .tile_map = tile_map,
                         .kernel = kernel,
                         .cycles = cycles,
-                        .macs = macs};
+                        .macs = macs,
+                        .expand = expand};
 
 }  // namespace defined
 }  // namespace tessera::ops

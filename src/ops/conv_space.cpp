@@ -213,17 +213,6 @@ KernelCall conv_data_call(const NodeContext& n, const ConvSpace& s, const TileSy
   return {"ts_conv", "conv", std::move(fields)};
 }
 
-double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores) {
-  auto len = [&](int d) { return static_cast<double>(tile[static_cast<size_t>(d)]); };
-  double taps = static_cast<double>(s.conv.window.taps()), places = 1;
-  for (auto d : s.place) places *= len(d);
-  double n = len(s.n), g = len(s.g), m = len(s.m), c = len(s.c);
-  double macs = n * g * m * c * taps * places;
-  double blocked = std::min(m, s.product == ConvProduct::Weights ? 4.0 : 4.0);
-  double each = blocked >= 4 ? 2.2 : 4.5;
-  return 300 + macs * each / cores;
-}
-
 Array conv_reference(const Convolution& c, ConvProduct product, ConvArrays known) {
   auto& w = c.window;
   int64_t taps = w.taps(), in = w.inputs(), out = w.outputs();

@@ -1,6 +1,7 @@
 // Gemm, MatMul and com.microsoft.FusedMatMul: one product with transpositions, batches and an epilogue.
 #include <algorithm>
 
+#include "ops/activation.hpp"
 #include "ops/arguments.hpp"
 #include "ops/broadcast.hpp"
 #include "ops/product.hpp"
@@ -22,6 +23,10 @@ size_t element(const Side& s, size_t batch, int64_t row, int64_t column) {
   return static_cast<size_t>(line * s.columns + column);
 }
 
+bool fused(const NodeContext& n) {
+  return n.node.op.type == "FusedGemm";
+}
+
 Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array> in) {
   auto p = product(n);
   Array y{DType::F32, p.out(), {}};
@@ -38,6 +43,11 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
   if (is_gemm(n) && n.has_input(2) && p.beta != 0) {
     auto c = spread(y.shape, in[2].shape);
     for (size_t i = 0; i < y.v.size(); ++i) y.v[i] += p.beta * in[2].v[c[i]];
+  }
+  if (fused(n)) {
+    TRY(bool relu, fused_relu(n));
+    for (auto& v : y.v)
+      if (relu && v < 0) v = 0;
   }
   return std::vector{std::move(y)};
 }
@@ -185,6 +195,7 @@ OperandMap addend(const NodeContext& n, const Product& p, const Space& s) {
 }
 
 Result<TileMap> tile_map(const NodeContext& n) {
+  if (fused(n)) CHECK_OK(fused_relu(n));
   auto p = product(n);
   auto s = space_of(p);
   TileMap map;
@@ -219,6 +230,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
                    {"alpha", p.alpha},
                    {"first", t.first[0]},
                    {"last", t.last[0]}}};
+  if (fused(n)) call.fields.push_back({"relu", Expr(*fused_relu(n) ? 1 : 0)});
   if (map.inputs.size() > 2 && map.inputs[2].present) {
     auto c = strides(map.inputs[2], t.box);
     for (auto& field :
@@ -234,23 +246,11 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
   return call;
 }
 
-// Instructions a block of four by four takes, and what is left at the edges; the FPUs, one for two cores, are the roof.
 double cycles(const NodeContext& node, std::span<const int64_t> tile, int cores) {
   auto rank = tile.size();
-  double matrices = 1;
-  for (size_t d = 0; d + 3 < rank; ++d) matrices *= static_cast<double>(tile[d]);
-  int64_t m = tile[rank - 3], n = tile[rank - 2];
-  double k = static_cast<double>(tile[rank - 1]);
-  double block = 28 * k + 90, line = 11.5 * k + 50, one = 9 * k + 20;
-  double epilogue = node.has_input(2) ? 10 : 0;
-  auto down = static_cast<double>(m / 4), across = static_cast<double>(n / 4);
-  auto rows = static_cast<double>(m % 4), columns = static_cast<double>(n % 4);
-  double work = down * across * block + (down * columns + rows * across) * line + rows * columns * one +
-                static_cast<double>(m * n) * epilogue;
-  auto blocks = matrices * static_cast<double>((m + 3) / 4 * ((n + 3) / 4));
-  double rounds = static_cast<double>((static_cast<int64_t>(blocks) + cores - 1) / cores);
-  double multiply_adds = matrices * static_cast<double>(m * n) * k;
-  return 100 + std::max(work * matrices / blocks * rounds, multiply_adds / std::min(cores, 4));
+  int64_t matrices = 1;
+  for (size_t d = 0; d + 3 < rank; ++d) matrices *= tile[d];
+  return matmul_cycles(matrices, tile[rank - 3], tile[rank - 2], tile[rank - 1], cores, node.has_input(2) ? 10 : 0);
 }
 
 int64_t macs(const NodeContext& n) {
@@ -285,6 +285,20 @@ const Operator MatMul =
 const Operator FusedMatMul =
     matrix_product("com.microsoft", "FusedMatMul", 1, "MatMul with alpha, transA, transB, transBatchA, transBatchB",
                    "reference, differences");
+
+const Operator FusedGemm{.domain = "com.microsoft",
+                         .type = "FusedGemm",
+                         .summary = "Gemm and an activation (Relu is done by the kernel)",
+                         .verified = "reference",
+                         .infer = infer,
+                         .reference = reference,
+                         .tile_map = tile_map,
+                         .kernel = kernel,
+                         .cycles = cycles,
+                         .macs = macs,
+                         .expand = [](ExpandContext& e) {
+                           return without_activation(e, {"", "Gemm"}, 3, {});
+                         }};
 
 }  // namespace defined
 }  // namespace tessera::ops

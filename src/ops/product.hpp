@@ -46,4 +46,7 @@ Result<Product> checked_product(const NodeContext& n);
 // Of a node that was checked before.
 Product product(const NodeContext& n);
 
+// Of ts_matmul on so many matrices of m x n with k terms each; `each`: what the end of k adds to an element.
+double matmul_cycles(int64_t matrices, int64_t m, int64_t n, int64_t k, int cores, double each);
+
 }  // namespace tessera::ops

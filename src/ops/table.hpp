@@ -60,9 +60,11 @@
   X(Gemm)                                \
   X(MatMul)                              \
   X(FusedMatMul)                         \
+  X(FusedGemm)                           \
   /* convolutions */                     \
   X(Conv)                                \
   X(ConvTranspose)                       \
+  X(FusedConv)                           \
   X(ConvGrad)                            \
   /* pools */                            \
   X(MaxPool)                             \

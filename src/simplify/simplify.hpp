@@ -18,6 +18,15 @@ enum class Compositions : uint8_t { WithoutGradient, All };
 // keep their ids and names. A Parameter that is only used at compile time (the scales of a Resize) becomes a Constant.
 Result<void> simplify(Graph& graph, Compositions which = Compositions::All);
 
+// Work that one kernel does on its way out: the bias of a Conv or MatMul, and the Relu of a Conv or Gemm, where nobody
+// else reads what stands between. Keeps every bit.
+//   before: MatMul -> Add(., b) -> Relu        after: FusedGemm(a, w, b) {activation = Relu}
+Result<void> fuse(Graph& graph);
+
+// A BatchNormalization with known statistics goes into the weights of the Conv before it. For inference: the weights
+// are others, and the last bits of the result, too.
+void fold_batch_norms(Graph& graph);
+
 // Drops the nodes that no output, parameter or state needs, and outputs (but the first) that nobody reads. What remains
 // and has no elements is refused: there would be nothing to compute.
 Result<void> prune(Graph& graph);

@@ -3,6 +3,8 @@
 
 #include <algorithm>
 
+#include "ops/builder.hpp"
+#include "simplify/simplify.hpp"
 #include "support/conv_cases.hpp"
 #include "support/gradient_check.hpp"
 
@@ -36,6 +38,44 @@ TEST(ConvTranspose, agrees_with_differences) {
     if (rng() % 2) operands.push_back(f32({c.w[1] * c.groups}));
     auto n = one_node({"", "ConvTranspose"}, operands, c.attributes);
     if (n.status) expect_gradient(n, rng);
+  }
+}
+
+// As other exporters write it: one node for all gradients, any of its outputs absent. Each becomes a node with a
+// kernel.
+TEST(ConvGrad, any_of_its_outputs) {
+  std::mt19937 rng(5);
+  for (int wanted = 1; wanted < 8; ++wanted) {
+    auto c = random_conv(rng, 3, 6);
+    auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
+    ASSERT_TRUE(forward.status) << forward.status.error().text();
+    auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
+    auto n = one_node({"com.microsoft", "ConvGrad"}, {f32(dy), f32(c.x), f32(c.w)}, c.attributes, 3);
+    ASSERT_TRUE(n.status) << n.status.error().text();
+    auto inputs = random_arrays(n, rng);
+    auto whole = ops::evaluate(n.graph, inputs);
+    ASSERT_TRUE(whole);
+    auto outputs = n.graph.outputs;
+    n.graph.outputs.clear();
+    for (size_t o = 0; o < 3; ++o) {
+      if (wanted >> o & 1)
+        n.graph.outputs.push_back(outputs[o]);
+      else
+        n.graph.at(n.node).outputs[o] = {};
+    }
+    auto done = simplify::simplify(n.graph);
+    ASSERT_TRUE(done) << done.error().text();
+    for (auto& node : n.graph.nodes()) {
+      auto map = ops::find(node.op, node.version)->tile_map({n.graph, node});
+      EXPECT_TRUE(map) << map.error().text();
+    }
+    auto apart = ops::evaluate(n.graph, inputs);
+    ASSERT_TRUE(apart) << apart.error().text();
+    for (auto id : n.graph.outputs) {
+      auto &a = (*whole)[static_cast<size_t>(id.index)].v, &b = (*apart)[static_cast<size_t>(id.index)].v;
+      ASSERT_EQ(a.size(), b.size());
+      for (size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], 1e-12);
+    }
   }
 }
 

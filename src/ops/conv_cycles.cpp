@@ -1,0 +1,140 @@
+// What a kernel call of a convolution takes, as measured on the virtual chip: by the way that the kernel goes for the
+// tile's shape.
+#include <algorithm>
+#include <cmath>
+
+#include "ops/conv.hpp"
+#include "ops/product.hpp"
+
+namespace tessera::ops {
+namespace {
+
+// A tile's extents.
+struct Extents {
+  double n = 1, g = 1, m = 1, c = 1;
+  std::array<double, 3> places{1, 1, 1};
+};
+
+double quarters(double n) {
+  return std::ceil(n / 4);
+}
+
+// Sixteen products at a time take this long; two cores of more than four share an FPU.
+double sixteen(int cores) {
+  return cores > 4 ? 38 : 29;
+}
+
+double shared(double items, double each, int cores) {
+  return 250 + std::ceil(items / cores) * each;
+}
+
+// Positions at the edges of an axis, where not every tap meets an element: a tile has its share of them.
+double edge_positions(const WindowAxis& a, double places) {
+  auto high = (a.in - a.span() + a.pad) / a.stride + 1;
+  auto low = (a.pad + a.stride - 1) / a.stride;
+  auto edges = static_cast<double>(a.out - std::max<int64_t>(std::min(high, a.out) - low, 0));
+  return edges * places / static_cast<double>(a.out);
+}
+
+// Blocks of four positions by four channels, over `terms` channels in; axes by their number of positions and taps.
+struct BlockAxis {
+  double places = 1, edges = 0, taps = 1;
+};
+double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channels, double terms, bool three,
+              int cores) {
+  auto& [z, y, x] = axes;
+  double in_y = y.places - y.edges, in_x = x.places - x.edges;
+  double count =
+      z.places * (y.edges * x.edges + y.edges * quarters(in_x) + x.edges * quarters(in_y) + quarters(in_y * in_x));
+  double rows = z.taps * y.taps, taps = x.taps;
+  if (taps == 1) taps = y.taps, rows = z.taps;
+  double row = three ? 3 * sixteen(cores) + 12 : 28 + (sixteen(cores) + 8) * taps;
+  double each = rows * taps == 1 ? terms * (sixteen(cores) + 7) : terms * rows * row;
+  return shared(planes * quarters(channels) * count, 380 + each, cores);
+}
+
+// A plane of its own, row by row.
+double rows(double planes, double high, double wide, double row_taps, double taps, bool three, bool by_two, int cores) {
+  double row = three ? 300 + wide * (5 + row_taps * (by_two ? 14 : 10)) : 350 + row_taps * taps * (130 + 8 * wide);
+  return shared(planes * high, row, cores);
+}
+
+double small(const ConvSpace& s, const Extents& t, int cores) {
+  auto& w = s.conv.window.axes;
+  bool three = w[2].kernel == 3 && w[2].dilation == 1;
+  if (t.c == 1 && t.m < 4)
+    return rows(t.n * t.g * t.m, t.places[0] * t.places[1], t.places[2], static_cast<double>(w[0].kernel * w[1].kernel),
+                static_cast<double>(w[2].kernel), three && w[2].stride <= 2, w[2].stride == 2, cores);
+  std::array<BlockAxis, 3> axes;
+  for (size_t i = 0; i < 3; ++i)
+    axes[i] = {t.places[i], edge_positions(w[i], t.places[i]), static_cast<double>(w[i].kernel)};
+  return blocks(axes, t.n * t.g, t.m, t.c, three, cores);
+}
+
+// By phases: outputs with the same remainder by the stride.
+double large(const ConvSpace& s, const Extents& t, int cores) {
+  auto& w = s.conv.window.axes;
+  double sum = 0;
+  std::array<BlockAxis, 3> axes;
+  auto taps = [](const WindowAxis& a, int64_t phase) {
+    int64_t n = 0;
+    for (int64_t k = 0; k < a.kernel; ++k) n += (phase + a.pad) % a.stride == k * a.dilation % a.stride;
+    return static_cast<double>(n);
+  };
+  for (int64_t z = 0; z < w[0].stride; ++z)
+    for (int64_t y = 0; y < w[1].stride; ++y)
+      for (int64_t x = 0; x < w[2].stride; ++x) {
+        const int64_t phase[] = {z, y, x};
+        for (size_t i = 0; i < 3; ++i) {
+          axes[i] = {t.places[i], 0, taps(w[i], phase[i])};
+          if (w[i].pad + w[i].pad_end > 0)
+            axes[i].edges =
+                std::clamp((axes[i].taps - 1) * t.places[i] / static_cast<double>(stretches(w[i])), 0.0, t.places[i]);
+        }
+        bool three = axes[2].taps == 3 && w[2].stride == 1 && w[2].dilation == 1;
+        if (t.m == 1 && t.c < 4)
+          sum += rows(t.n * t.g * t.c, t.places[0] * t.places[1], t.places[2], axes[0].taps * axes[1].taps,
+                      axes[2].taps, three, false, cores);
+        else
+          sum += blocks(axes, t.n * t.g, t.c, t.m, three, cores);
+      }
+  return sum;
+}
+
+double weights(const ConvSpace& s, const Extents& t, int cores) {
+  auto& w = s.conv.window.axes;
+  auto kernel = [&](size_t i) { return static_cast<double>(w[i].kernel); };
+  // rows and columns of positions that a tap meets, on average
+  auto met = [&](size_t i) {
+    double outside = t.places[i] < static_cast<double>(w[i].out) ? 0 : static_cast<double>(w[i].pad + w[i].pad_end);
+    return std::max(1.0, t.places[i] - outside * static_cast<double>(w[i].kernel / 2) /
+                                           std::max(1.0, kernel(i) * static_cast<double>(w[i].stride)));
+  };
+  double high = t.n * met(0) * met(1), wide = met(2), taps = kernel(0) * kernel(1) * kernel(2);
+  double planes = t.g * t.m;
+  if (t.c == 1 && t.m < 4 && planes >= cores && w[2].kernel == 3 && w[2].dilation == 1 && w[2].stride <= 2)
+    return shared(planes, 350 + kernel(0) * kernel(1) * high * (100 + 10 * t.places[2]), cores);
+  double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
+  double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 2.5 : 1;
+  double four = 400 + high * (95 + (sixteen(cores) * part) * wide);
+  double row = 400 + high * (150 + (sixteen(cores) * columns / 4 * 1.1 * part) * t.places[2]);
+  double whole = t.g * lines * fours * taps, pieced = t.g * lines * rest * kernel(0) * kernel(1) * pieces;
+  double items = whole + pieced;
+  return 250 + std::ceil(items / cores) * (whole * four + pieced * row) / std::max(items, 1.0);
+}
+
+}  // namespace
+
+double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores) {
+  auto len = [&](int d) { return static_cast<double>(tile[static_cast<size_t>(d)]); };
+  Extents t{len(s.n), len(s.g), len(s.m), len(s.c), {len(s.place[0]), len(s.place[1]), len(s.place[2])}};
+  if (s.matrices()) {
+    auto whole = [&](int d) { return tile[static_cast<size_t>(d)]; };
+    bool back = s.product == ConvProduct::Large;
+    return matmul_cycles(whole(s.n), whole(back ? s.c : s.m), whole(s.place[2]), whole(back ? s.m : s.c), cores, 0);
+  }
+  if (s.product == ConvProduct::Small) return small(s, t, cores);
+  return s.product == ConvProduct::Large ? large(s, t, cores) : weights(s, t, cores);
+}
+
+}  // namespace tessera::ops
