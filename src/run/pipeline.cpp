@@ -9,6 +9,7 @@
 #include "run/digest.hpp"
 #include "run/model.hpp"
 #include "schedule/build.hpp"
+#include "simplify/simplify.hpp"
 #include "train/build.hpp"
 
 namespace tessera::run {
@@ -29,11 +30,18 @@ Result<train::Program> make_program(Model model, const CompileOptions& options) 
   const auto train_options = with_usual(options.train, model);
   const bool trains = options.mode == Mode::Train ||
                       (options.mode == Mode::Auto && (kind != train::GraphKind::Inference || train_options.loss));
-  if (trains) return train::training_program(std::move(model.graph), std::move(model.optimizer_graph), train_options);
+  if (trains) {
+    TRY(auto program, train::training_program(std::move(model.graph), std::move(model.optimizer_graph), train_options));
+    CHECK_OK(simplify::fuse(program.graph));
+    return program;
+  }
   if (kind != train::GraphKind::Inference)
     return input_error("'{}' is a training graph: there is no inference in it to run", model.graph.name)
         .hint("give the inference graph, or use `tessera train`");
-  return train::inference_program(std::move(model.graph));
+  TRY(auto program, train::inference_program(std::move(model.graph)));
+  simplify::fold_batch_norms(program.graph);
+  CHECK_OK(simplify::fuse(program.graph));
+  return program;
 }
 
 // Nothing at all to compute on is refused here, where the name of the input is still known.

@@ -89,8 +89,6 @@ Result<Program> from_inference(Graph graph, const Options& options) {
 
 Result<Program> inference_program(Graph graph) {
   TRY(auto program, typed_program(std::move(graph), simplify::Compositions::All));
-  simplify::fold_batch_norms(program.graph);
-  CHECK_OK(simplify::fuse(program.graph));
   CHECK_OK(simplify::prune(program.graph));
   CHECK_OK(verify(program.graph));
   return program;
@@ -110,7 +108,6 @@ Result<Program> training_program(Graph graph, std::optional<Graph> optimizer_gra
                                               : adopt(std::move(graph), std::move(optimizer_graph), options);
   if (!program) return program;
   CHECK_OK(simplify::simplify(program->graph));
-  CHECK_OK(simplify::fuse(program->graph));
   CHECK_OK(simplify::prune(program->graph));
   CHECK_OK(verify(program->graph));
   return program;
