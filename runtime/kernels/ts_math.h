@@ -1,5 +1,5 @@
-/* exp, log, tanh, the logistic function and erf in single precision: the same bits on every machine, because only
- * +, -, *, / and the fused multiply-add decide them. Within 2 units in the last place of the true value for every
+/* exp, log, tanh, the logistic function, erf and rounding in single precision: the same bits on every machine, because
+ * only +, -, *, / and the fused multiply-add decide them. Within 2 units in the last place of the true value for every
  * float (tests/unit/math says how close each one is); a NaN result is always 0x7fc00000.
  *
  * They stand in the header so that a kernel's loop keeps the coefficients in registers: the polynomials are minimax
@@ -67,8 +67,17 @@ static inline float ts_expf(float x) {
   return ts_float(ts_bits(y) + (n << 23));
 }
 
-/* log(x) = e*ln(2) + log(1 + f), 1 + f in [2/3, 4/3). */
-static inline float ts_logf(float x) {
+/* exp(x) - 1, also near zero: 2^n - 1 is exact, and 2^n * u goes onto it. */
+static inline float ts_expm1f(float x) {
+  if (TS_RARE(!(fabsf(x) <= 87.0f))) return x < 0.0f ? -1.0f : ts_expf(x);
+  uint32_t n;
+  const float u = ts_exp_split(x, &n), scale = ts_float((n << 23) + 0x3f800000u);
+  return fmaf(u, scale, scale - 1.0f);
+}
+
+/* log(x + rest), where rest is far below the last place of x: log(x) = e*ln(2) + log(1 + f), 1 + f in [2/3, 4/3), and
+ * rest / x on top of it. */
+static inline float ts_log_sum(float x, float rest_share) {
   float e = 0.0f;
   if (TS_RARE(ts_bits(x) - 0x00800000u >= 0x7f000000u)) {
     if (x == 0.0f) return -__builtin_inff();
@@ -88,7 +97,24 @@ static inline float ts_logf(float x) {
   q = fmaf(q, f, -0x1.001480p-2f);
   q = fmaf(q, f, 0x1.5554fap-2f);
   q = fmaf(q, f, -0x1.ffffd6p-2f);
-  return fmaf(e, 0x1.62e430p-1f, fmaf(q, f * f, f));
+  return fmaf(e, 0x1.62e430p-1f, fmaf(q, f * f, rest_share) + f);
+}
+
+static inline float ts_logf(float x) {
+  return ts_log_sum(x, 0.0f);
+}
+
+/* log(1 + x), also near zero: what rounding takes from 1 + x is exact and goes back in. */
+static inline float ts_log1pf(float x) {
+  const float u = 1.0f + x;
+  if (TS_RARE(!(u > 0.0f && u < 0x1p+60f))) return ts_logf(u);
+  return ts_log_sum(u, (u > 2.0f ? 1.0f - (u - x) : x - (u - 1.0f)) / u);
+}
+
+/* log(1 + exp(x)) without overflow. */
+static inline float ts_softplusf(float x) {
+  const float y = (x > 0.0f ? x : 0.0f) + ts_log1pf(ts_expf(-fabsf(x)));
+  return x == x ? y : __builtin_nanf("");
 }
 
 /* An odd polynomial near zero, else 1 - 2 / (exp(2|x|) + 1). */
@@ -147,6 +173,23 @@ static inline float ts_erff(float x) {
   p = fmaf(p, t, -0x1.4527acp-1f);
   p = fmaf(p, t, -0x1.20f074p+0f);
   return ts_with_sign(1.0f - ts_exp_normal(p * t), x);
+}
+
+/* To whole numbers: the nearest, even where two are equally near; down; up. From 2^23 on every float is one. Signs of
+ * zeros stay. */
+static inline float ts_roundf(float x) {
+  const float a = fabsf(x);
+  if (!(a < 0x1p+23f)) return x == x ? x : __builtin_nanf("");
+  return ts_with_sign((a + 0x1p+23f) - 0x1p+23f, x);
+}
+
+static inline float ts_floorf(float x) {
+  const float near = ts_roundf(x);
+  return near > x ? near - 1.0f : near;
+}
+
+static inline float ts_ceilf(float x) {
+  return -ts_floorf(-x);
 }
 
 #endif
