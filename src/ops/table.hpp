@@ -6,6 +6,116 @@
 
 #include "ops/operator.hpp"
 
+// Families whose files list their functions themselves.
+#define TESSERA_UNARY_OPERATORS(X) \
+  X(Relu)                          \
+  X(Neg)                           \
+  X(Abs)                           \
+  X(Sign)                          \
+  X(Sqrt)                          \
+  X(Reciprocal)                    \
+  X(Floor)                         \
+  X(Ceil)                          \
+  X(Round)                         \
+  X(LeakyRelu)                     \
+  X(ThresholdedRelu)               \
+  X(HardSigmoid)                   \
+  X(HardSwish)                     \
+  X(Softsign)                      \
+  X(IsNaN)                         \
+  X(IsInf)                         \
+  X(Not)                           \
+  X(Exp)                           \
+  X(Log)                           \
+  X(Sigmoid)                       \
+  X(Tanh)                          \
+  X(Erf)                           \
+  X(Softplus)                      \
+  X(Elu)                           \
+  X(Celu)                          \
+  X(Selu)                          \
+  X(Swish)                         \
+  X(QuickGelu)                     \
+  X(Mish)                          \
+  X(Sin)                           \
+  X(Cos)                           \
+  X(Tan)                           \
+  X(Asin)                          \
+  X(Acos)                          \
+  X(Atan)                          \
+  X(Sinh)                          \
+  X(Cosh)                          \
+  X(Asinh)                         \
+  X(Acosh)                         \
+  X(Atanh)
+#define TESSERA_UNARY_GRADIENTS(X) \
+  X(ReluGrad)                      \
+  X(SigmoidGrad)                   \
+  X(TanhGrad)                      \
+  X(LeakyReluGrad)                 \
+  X(ThresholdedReluGrad)           \
+  X(HardSigmoidGrad)               \
+  X(HardSwishGrad)                 \
+  X(SoftsignGrad)                  \
+  X(ErfGrad)                       \
+  X(SoftplusGrad)                  \
+  X(EluGrad)                       \
+  X(CeluGrad)                      \
+  X(SeluGrad)                      \
+  X(SwishGrad)                     \
+  X(QuickGeluGrad)                 \
+  X(MishGrad)                      \
+  X(GeluGrad)                      \
+  X(FastGeluGrad)                  \
+  X(SinGrad)                       \
+  X(CosGrad)                       \
+  X(TanGrad)                       \
+  X(AsinGrad)                      \
+  X(AcosGrad)                      \
+  X(AtanGrad)                      \
+  X(SinhGrad)                      \
+  X(CoshGrad)                      \
+  X(AsinhGrad)                     \
+  X(AcoshGrad)                     \
+  X(AtanhGrad)
+#define TESSERA_BINARY_OPERATORS(X) \
+  X(Add)                            \
+  X(Sub)                            \
+  X(Mul)                            \
+  X(Div)                            \
+  X(Mod)                            \
+  X(Pow)                            \
+  X(Max)                            \
+  X(Min)                            \
+  X(PRelu)                          \
+  X(BiasGelu)                       \
+  X(FastGelu)                       \
+  X(PReluSlope)                     \
+  X(ModSlope)                       \
+  X(PowBaseSlope)                   \
+  X(PowExponentSlope)               \
+  X(Equal)                          \
+  X(Greater)                        \
+  X(GreaterOrEqual)                 \
+  X(Less)                           \
+  X(LessOrEqual)                    \
+  X(And)                            \
+  X(Or)                             \
+  X(Xor)
+
+#define TESSERA_REDUCTIONS(X) \
+  X(ReduceSum)                \
+  X(ReduceMean)               \
+  X(ReduceMax)                \
+  X(ReduceMin)                \
+  X(ReduceProd)               \
+  X(ReduceL1)                 \
+  X(ReduceL2)                 \
+  X(ReduceLogSum)             \
+  X(ReduceLogSumExp)          \
+  X(ReduceSumSquare)          \
+  X(ReduceSumTraining)
+
 // One line an operator (or a form of it), the families in the order of their files.
 #define TESSERA_OPERATORS(X)             \
   /* views */                            \
@@ -53,9 +163,11 @@
   X(EyeLike)                             \
   X(Range)                               \
   /* reductions */                       \
-  X(ReduceSum)                           \
-  X(ReduceMean)                          \
-  X(ReduceSumTraining)                   \
+  TESSERA_REDUCTIONS(X)                  \
+  X(ReduceExtremumGrad)                  \
+  X(ArgMax)                              \
+  X(ArgMin)                              \
+  X(CumSum)                              \
   /* matrix products */                  \
   X(Gemm)                                \
   X(MatMul)                              \
@@ -77,24 +189,25 @@
   X(AveragePoolGrad)                     \
   X(GlobalAveragePoolGrad)               \
   /* elementwise */                      \
-  X(Relu)                                \
-  X(Sigmoid)                             \
-  X(Tanh)                                \
-  X(Neg)                                 \
-  X(Exp)                                 \
-  X(Log)                                 \
-  X(Sqrt)                                \
-  X(Abs)                                 \
-  X(Sign)                                \
-  X(Reciprocal)                          \
-  X(ReluGrad)                            \
-  X(SigmoidGrad)                         \
-  X(TanhGrad)                            \
+  TESSERA_UNARY_OPERATORS(X)             \
+  X(Gelu)                                \
+  X(GeluMicrosoft)                       \
+  TESSERA_UNARY_GRADIENTS(X)             \
+  X(Clip)                                \
+  X(ClipOld)                             \
+  X(ClipGrad)                            \
+  X(Cast)                                \
+  X(CastLike)                            \
+  X(Dropout)                             \
+  X(DropoutOld)                          \
   /* broadcasting */                     \
-  X(Add)                                 \
-  X(Sub)                                 \
-  X(Mul)                                 \
-  X(Div)                                 \
+  TESSERA_BINARY_OPERATORS(X)            \
+  X(Where)                               \
+  X(BiasGeluGrad_dX)                     \
+  X(BiasFastGeluGrad_dX)                 \
+  X(Sum)                                 \
+  X(Mean)                                \
+  X(DivGrad)                             \
   /* softmax */                          \
   X(SoftmaxFlattened)                    \
   X(Softmax)                             \

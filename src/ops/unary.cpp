@@ -1,182 +1,371 @@
-// y = f(x), element by element, and the gradient nodes of ONNX Runtime's dialect. A function is one line below (value,
-// derivative as nodes, cycles an element), one in runtime/kernels/unary.h and one in the table.
-#include <cmath>
+// y = f(x), element by element. A function is a line of the list below (value, gradient, cycles an element), one in the
+// kernel's header and one in the table.
+#include <algorithm>
 
 #include "ops/arguments.hpp"
 #include "ops/builder.hpp"
 #include "ops/pointwise.hpp"
 #include "ops/table.hpp"
+#include "ops/unary_values.hpp"
 
 namespace tessera::ops {
 namespace {
 
+using values::P;
+
+// What a derivative is written with: dx as nodes over x, y = f(x) and dy.
+struct Chain {
+  Builder& build;
+  const Node& forward;
+  TensorId x, y, dy;
+  std::string name;
+
+  TensorId node(std::string_view type, std::vector<TensorId> inputs, std::string_view suffix = "") const {
+    bool gradient = type.ends_with("Grad");
+    return build.node({gradient ? "com.microsoft" : "", std::string(type)}, std::move(inputs),
+                      gradient ? forward.attributes : Attributes{}, name + std::string(suffix));
+  }
+  TensorId number(float v) const { return build.scalar(v, name + ".factor"); }
+};
+using Derivative = TensorId (*)(const Chain&);
+
+enum class Types : uint8_t { Float, Signed, Numbers, Truth };
+
+struct Function {
+  std::string_view type, summary;
+  std::string_view header, kernel;  // ts_<kernel> in kernels/<header>.h; integers add their type's name
+  double (*value)(double x, P parameters);
+  Derivative derivative;  // null: the result is no float
+  int cycles;
+  int since = 6;
+  Types types = Types::Float;
+  Parameters parameters = {};
+  std::string_view domain = "";
+  std::string_view verified = "onnx, torch, differences";
+};
+
+// dx = TypeGrad(dy, x), or with the result in place of x.
+#define BY_ARGUMENT(type) [](const Chain& c) { return c.node(type, {c.dy, c.x}); }
+#define BY_RESULT(type) [](const Chain& c) { return c.node(type, {c.dy, c.y}); }
+
+TensorId nothing(const Chain& c) {
+  return c.node("Mul", {c.dy, c.number(0)});
+}
+// Rounding is flat; where the user asks for it, the gradient goes through as if nothing had been rounded.
+TensorId flat_or_straight(const Chain& c) {
+  return c.forward.attributes.integer("straight_through", 0) != 0 ? c.dy : nothing(c);
+}
+TensorId of_abs(const Chain& c) {
+  return c.node("Mul", {c.dy, c.node("Sign", {c.x}, ".sign")});
+}
+TensorId of_sqrt(const Chain& c) {
+  return c.node("Div", {c.dy, c.node("Mul", {c.y, c.number(2)}, ".twice")});
+}
+TensorId of_reciprocal(const Chain& c) {
+  auto square = c.node("Mul", {c.y, c.y}, ".square");
+  return c.node("Neg", {c.node("Mul", {c.dy, square}, ".negative")});
+}
+// The sign of the result tells the sign of the argument, unless alpha turns it round.
+TensorId of_leaky_relu(const Chain& c) {
+  return c.node("LeakyReluGrad", {c.dy, c.forward.attributes.real("alpha", 0.01f) >= 0 ? c.y : c.x});
+}
+
+bool by_tanh(const Node& node) {
+  return node.attributes.text("approximate", "none") == "tanh";
+}
+TensorId of_gelu(const Chain& c) {
+  return c.node(by_tanh(c.forward) ? "FastGeluGrad" : "GeluGrad", {c.dy, c.x});
+}
+
+#define V(...) [](double x, [[maybe_unused]] P p) -> double { return __VA_ARGS__; }
+constexpr auto microsoft = "com.microsoft";
+constexpr auto beyond_onnx = "torch, differences";
+
+constexpr Function functions[] = {
+    {"Relu", "max(0, x)", "unary", "relu", V(x < 0 ? 0 : x), BY_RESULT("ReluGrad"), 7, 6, Types::Signed},
+    {"Neg", "-x", "unary", "neg", V(-x), [](const Chain& c) { return c.node("Neg", {c.dy}); }, 5, 6, Types::Signed},
+    {"Abs", "magnitude", "unary", "abs", V(std::abs(x)), of_abs, 5, 6, Types::Numbers},
+    {"Sign", "1, 0 or -1", "unary", "sign", V(values::sign(x)), nothing, 12, 9, Types::Numbers},
+    {"Sqrt", "square root", "unary", "sqrt", V(std::sqrt(x)), of_sqrt, 18},
+    {"Reciprocal", "1 / x", "unary", "reciprocal", V(1 / x), of_reciprocal, 18},
+    {"Floor", "the next whole number below", "unary", "floor", V(std::floor(x)), flat_or_straight, 20},
+    {"Ceil", "the next whole number above", "unary", "ceil", V(std::ceil(x)), flat_or_straight, 20},
+    {"Round", "the nearest whole number, even where two are", "unary", "round", V(std::nearbyint(x)), flat_or_straight,
+     16, 11},
+    {"LeakyRelu",
+     "x, alpha x below 0",
+     "unary",
+     "leaky_relu",
+     V(x < 0 ? p.alpha * x : x),
+     of_leaky_relu,
+     9,
+     6,
+     Types::Float,
+     {{"alpha", 0.01f}, {}}},
+    {"ThresholdedRelu",
+     "x above alpha, else 0",
+     "unary",
+     "thresholded_relu",
+     V(x > p.alpha    ? x
+       : x <= p.alpha ? 0
+                      : x),
+     BY_ARGUMENT("ThresholdedReluGrad"),
+     8,
+     10,
+     Types::Float,
+     {{"alpha", 1}, {}}},
+    {"HardSigmoid",
+     "alpha x + beta between 0 and 1",
+     "unary",
+     "hard_sigmoid",
+     V(values::unit_clamp(p.alpha* x + p.beta)),
+     BY_ARGUMENT("HardSigmoidGrad"),
+     12,
+     6,
+     Types::Float,
+     {{"alpha", 0.2f}, {"beta", 0.5f}}},
+    {"HardSwish", "x HardSigmoid(x), alpha 1/6", "unary", "hard_swish", V(x* values::unit_clamp(x / 6 + 0.5)),
+     BY_ARGUMENT("HardSwishGrad"), 13, 14},
+    {"Softsign", "x / (1 + |x|)", "unary", "softsign", V(x / (1 + std::abs(x))), BY_ARGUMENT("SoftsignGrad"), 19, 1},
+    {"IsNaN", "whether x is no number", "unary", "is_nan", V(std::isnan(x)), nullptr, 5, 9},
+    {"IsInf",
+     "whether x is infinite, on the wanted sides",
+     "unary",
+     "is_inf",
+     V(std::isinf(x) && (x > 0 ? p.beta : p.alpha) != 0),
+     nullptr,
+     10,
+     10,
+     Types::Float,
+     {{"detect_negative", 1}, {"detect_positive", 1}},
+     "",
+     "onnx, reference"},
+    {"Not", "false of true", "unary", "not", V(x == 0), nullptr, 5, 1, Types::Truth, {}, "", "onnx, reference"},
+
+    {"Exp", "e to the power x", "exponential", "exp", V(std::exp(x)),
+     [](const Chain& c) {
+       return c.node("Mul", {c.dy, c.y});
+     },
+     25},
+    {"Log", "natural logarithm", "exponential", "log", V(std::log(x)),
+     [](const Chain& c) {
+       return c.node("Div", {c.dy, c.x});
+     },
+     30},
+    {"Sigmoid", "1 / (1 + exp(-x))", "exponential", "sigmoid", V(values::sigmoid(x)), BY_RESULT("SigmoidGrad"), 55},
+    {"Tanh", "hyperbolic tangent", "exponential", "tanh", V(std::tanh(x)), BY_RESULT("TanhGrad"), 45},
+    {"Erf", "error function", "exponential", "erf", V(std::erf(x)), BY_ARGUMENT("ErfGrad"), 45, 9},
+    {"Softplus", "log(1 + exp(x))", "exponential", "softplus", V(values::softplus(x)), BY_ARGUMENT("SoftplusGrad"), 80,
+     1},
+    {"Elu",
+     "x, alpha (exp(x) - 1) below 0",
+     "exponential",
+     "elu",
+     V(values::elu(x, p)),
+     BY_ARGUMENT("EluGrad"),
+     25,
+     6,
+     Types::Float,
+     {{"alpha", 1}, {}}},
+    {"Celu",
+     "x, alpha (exp(x / alpha) - 1) below 0",
+     "exponential",
+     "celu",
+     V(x < 0 ? p.alpha * std::expm1(x / p.alpha) : x),
+     BY_ARGUMENT("CeluGrad"),
+     32,
+     12,
+     Types::Float,
+     {{"alpha", 1}, {}}},
+    {"Selu",
+     "gamma Elu(x)",
+     "exponential",
+     "selu",
+     V(p.beta* values::elu(x, p)),
+     BY_ARGUMENT("SeluGrad"),
+     26,
+     6,
+     Types::Float,
+     {{"alpha", 1.67326319217681884765625f}, {"gamma", 1.05070102214813232421875f}}},
+    {"Swish",
+     "x Sigmoid(alpha x)",
+     "exponential",
+     "swish",
+     V(x* values::sigmoid(p.alpha* x)),
+     BY_ARGUMENT("SwishGrad"),
+     58,
+     1,
+     Types::Float,
+     {{"alpha", 1}, {}},
+     "",
+     beyond_onnx},
+    {"QuickGelu",
+     "x Sigmoid(alpha x), alpha 1.702",
+     "exponential",
+     "swish",
+     V(x* values::sigmoid(p.alpha* x)),
+     BY_ARGUMENT("QuickGeluGrad"),
+     58,
+     1,
+     Types::Float,
+     {{"alpha", 1.702f}, {}},
+     microsoft,
+     beyond_onnx},
+    {"Mish",
+     "x tanh(Softplus(x))",
+     "exponential",
+     "mish",
+     V(values::mish(x)),
+     BY_ARGUMENT("MishGrad"),
+     50,
+     18,
+     Types::Float,
+     {},
+     "",
+     beyond_onnx},
+
+    {"Sin", "sine", "trigonometric", "sin", V(std::sin(x)), BY_ARGUMENT("SinGrad"), 45, 7},
+    {"Cos", "cosine", "trigonometric", "cos", V(std::cos(x)), BY_ARGUMENT("CosGrad"), 45, 7},
+    {"Tan", "tangent", "trigonometric", "tan", V(std::tan(x)), BY_RESULT("TanGrad"), 60, 7},
+    {"Asin", "arc sine", "trigonometric", "asin", V(std::asin(x)), BY_ARGUMENT("AsinGrad"), 45, 7},
+    {"Acos", "arc cosine", "trigonometric", "acos", V(std::acos(x)), BY_ARGUMENT("AcosGrad"), 45, 7},
+    {"Atan", "arc tangent", "trigonometric", "atan", V(std::atan(x)), BY_ARGUMENT("AtanGrad"), 45, 7},
+    {"Sinh", "hyperbolic sine", "trigonometric", "sinh", V(std::sinh(x)), BY_ARGUMENT("SinhGrad"), 40, 9},
+    {"Cosh", "hyperbolic cosine", "trigonometric", "cosh", V(std::cosh(x)), BY_ARGUMENT("CoshGrad"), 55, 9},
+    {"Asinh", "inverse of sinh", "trigonometric", "asinh", V(std::asinh(x)), BY_ARGUMENT("AsinhGrad"), 110, 9},
+    {"Acosh", "inverse of cosh", "trigonometric", "acosh", V(std::acosh(x)), BY_ARGUMENT("AcoshGrad"), 110, 9},
+    {"Atanh", "inverse of tanh", "trigonometric", "atanh", V(std::atanh(x)), BY_ARGUMENT("AtanhGrad"), 60, 9},
+};
+
+// Gelu by its attribute one way or the other.
+constexpr Function exact_gelu{"Gelu",
+                              "x P(N < x), exact or by tanh (`approximate`)",
+                              "exponential",
+                              "gelu",
+                              V(values::gelu(x)),
+                              of_gelu,
+                              60,
+                              20,
+                              Types::Float,
+                              {},
+                              "",
+                              beyond_onnx};
+constexpr Function fast_gelu{"Gelu", "", "exponential", "fast_gelu", V(values::fast_gelu(x)), of_gelu, 62};
+
+const Function& function(const NodeContext& n) {
+  if (n.node.op.type == "Gelu") return by_tanh(n.node) ? fast_gelu : exact_gelu;
+  return *std::ranges::find(functions, n.node.op.type, &Function::type);
+}
+
+DType result_type(const NodeContext& n) {
+  return function(n).derivative ? n.input(0).type.dtype : DType::Bool;
+}
+
+Result<void> check_type(const NodeContext& n) {
+  switch (function(n).types) {
+    case Types::Float:
+      return is_float(n, 0);
+    case Types::Signed:
+      return is_one_of(n, 0, {DType::F32, DType::I64, DType::I32});
+    case Types::Numbers:
+      return is_one_of(n, 0, {DType::F32, DType::I64, DType::I32, DType::U8});
+    case Types::Truth:
+      return is_one_of(n, 0, {DType::Bool});
+  }
+  return {};
+}
+
 Result<std::vector<TensorType>> infer(const NodeContext& n) {
   CHECK_OK(takes(n, 1, 1));
-  CHECK_OK(is_float(n, 0));
-  return std::vector{n.input(0).type};
+  CHECK_OK(check_type(n));
+  return std::vector<TensorType>{{result_type(n), n.in(0)}};
+}
+
+Result<std::vector<TensorType>> infer_gelu(const NodeContext& n) {
+  auto form = n.node.attributes.text("approximate", "none");
+  if (form != "none" && form != "tanh")
+    return n.error(fmt::format("approximate is '{}'; it must be none or tanh", form));
+  return infer(n);
+}
+
+// IsInf's sides are integers in the file.
+ParameterValues parameters_of(const NodeContext& n) {
+  if (n.node.op.type != "IsInf") return values_of(n, function(n).parameters);
+  return {static_cast<float>(n.node.attributes.integer("detect_negative", 1)),
+          static_cast<float>(n.node.attributes.integer("detect_positive", 1))};
+}
+
+Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array> in) {
+  auto& f = function(n);
+  auto p = parameters_of(n);
+  Array y{result_type(n), in[0].shape, in[0].v};
+  for (auto& v : y.v) v = f.value(v, p);
+  return std::vector{std::move(y)};
+}
+
+Result<std::vector<TensorId>> gradient(GradientContext& g) {
+  if (!g.wanted[0]) return std::vector<TensorId>{{}};
+  Chain chain{g.build,           g.node,         g.node.inputs[0],
+              g.node.outputs[0], g.d_outputs[0], g.build.name(g.node.inputs[0]) + "_grad"};
+  auto dx = function({g.build.graph(), g.node}).derivative(chain);
+  CHECK_OK(g.build.status());
+  return std::vector{dx};
 }
 
 Result<TileMap> tile_map(const NodeContext& n) {
   return flat_space(n, count(n.in(0)));
 }
 
-template <auto value>
-Result<std::vector<Array>> reference(const NodeContext&, std::span<const Array> in) {
-  Array y{DType::F32, in[0].shape, in[0].v};
-  for (auto& v : y.v) v = value(v);
-  return std::vector{std::move(y)};
-}
-
-// What a derivative is written with: dx as nodes over x, y = f(x) and dy.
-struct Chain {
-  Builder& build;
-  TensorId x, y, dy;
-  std::string name;
-
-  TensorId node(std::string_view type, std::vector<TensorId> inputs, std::string_view suffix = "") const {
-    bool microsoft = type.ends_with("Grad");
-    return build.node({microsoft ? "com.microsoft" : "", std::string(type)}, std::move(inputs), {},
-                      name + std::string(suffix));
-  }
-  TensorId number(float v) const { return build.scalar(v, name + ".factor"); }
-};
-
-template <auto derivative>
-Result<std::vector<TensorId>> gradient(GradientContext& g) {
-  if (!g.wanted[0]) return std::vector<TensorId>{{}};
-  Chain chain{g.build, g.node.inputs[0], g.node.outputs[0], g.d_outputs[0], g.build.name(g.node.inputs[0]) + "_grad"};
-  auto dx = derivative(chain);
-  CHECK_OK(g.build.status());
-  return std::vector{dx};
-}
-
 KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
-  return {kernel_name(n.node.op.type), "unary", {input_field("x", 0), output_field("y", 0), flat_count(tile)}};
+  auto& f = function(n);
+  auto dtype = n.input(0).type.dtype;
+  auto suffix = dtype == DType::F32 || dtype == DType::Bool ? std::string() : fmt::format("_{}", name_of(dtype));
+  KernelCall call{fmt::format("ts_{}{}", f.kernel, suffix),
+                  std::string(f.header),
+                  {input_field("x", 0), output_field("y", 0), flat_count(tile)}};
+  add_parameters(call.fields, f.parameters, parameters_of(n));
+  return call;
 }
 
-template <int each>
-double cycles(const NodeContext&, std::span<const int64_t> tile, int cores) {
-  return team_cycles(tile[0], each, cores);
+double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
+  return team_cycles(tile[0], function(n).cycles, cores);
 }
 
-template <auto value, auto derivative, int each>
-constexpr Operator unary(std::string_view type, std::string_view summary) {
-  return {.domain = "",
-          .type = type,
-          .since = 6,
-          .summary = summary,
-          .verified = "onnx, torch",
+constexpr Operator operator_of(const Function& f) {
+  return {.domain = f.domain,
+          .type = f.type,
+          .since = f.since,
+          .summary = f.summary,
+          .verified = f.verified,
           .infer = infer,
-          .reference = reference<value>,
-          .gradient = gradient<derivative>,
+          .reference = reference,
+          .gradient = f.derivative ? gradient : nullptr,
           .tile_map = tile_map,
           .kernel = kernel,
-          .cycles = cycles<each>};
+          .cycles = cycles};
 }
 
-// The gradient nodes.
-
-Result<std::vector<TensorType>> infer_grad(const NodeContext& n) {
-  CHECK_OK(takes(n, 2, 2));
-  CHECK_OK(is_float(n, 0));
-  CHECK_OK(is_float(n, 1));
-  CHECK_OK(same_shape(n, 0, 1));
-  return std::vector{n.input(0).type};
+constexpr Operator unary(std::string_view type) {
+  return operator_of(*std::ranges::find(functions, type, &Function::type));
 }
 
-template <auto value>
-Result<std::vector<Array>> reference_grad(const NodeContext&, std::span<const Array> in) {
-  Array dx{DType::F32, in[0].shape, in[0].v};
-  for (size_t i = 0; i < dx.v.size(); ++i) dx.v[i] = value(in[0].v[i], in[1].v[i]);
-  return std::vector{std::move(dx)};
-}
-
-KernelCall kernel_grad(const NodeContext& n, const TileSymbols& tile) {
-  return {kernel_name(n.node.op.type),
-          "unary",
-          {input_field("dy", 0), input_field("y", 1), output_field("dx", 0), flat_count(tile)}};
-}
-
-template <auto value, int each>
-constexpr Operator unary_grad(std::string_view type, std::string_view summary) {
-  return {.domain = "com.microsoft",
-          .type = type,
-          .summary = summary,
-          .verified = "torch",
-          .infer = infer_grad,
-          .reference = reference_grad<value>,
-          .tile_map = tile_map,
-          .kernel = kernel_grad,
-          .cycles = cycles<each>};
-}
-
-// Values and derivatives.
-
-double relu(double x) {
-  return x < 0 ? 0 : x;
-}
-double sigmoid(double x) {
-  return x < 0 ? std::exp(x) / (1 + std::exp(x)) : 1 / (1 + std::exp(-x));
-}
-double sign(double x) {
-  return x > 0 ? 1 : x < 0 ? -1 : x;
-}
-
-// y' in terms of y, as its own node: dx = TypeGrad(dy, y).
-TensorId through(const Chain& c, std::string_view type) {
-  return c.node(type, {c.dy, c.y});
+constexpr Operator gelu(std::string_view domain, int since) {
+  auto op = operator_of(exact_gelu);
+  op.domain = domain;
+  op.since = since;
+  op.infer = infer_gelu;
+  return op;
 }
 
 }  // namespace
 
 namespace defined {
 
-const Operator Relu = unary<relu, [](const Chain& c) { return through(c, "ReluGrad"); }, 7>("Relu", "max(0, x)");
-const Operator Sigmoid =
-    unary<sigmoid, [](const Chain& c) { return through(c, "SigmoidGrad"); }, 55>("Sigmoid", "1 / (1 + exp(-x))");
-const Operator Tanh =
-    unary<[](double x) { return std::tanh(x); }, [](const Chain& c) { return through(c, "TanhGrad"); }, 45>(
-        "Tanh", "hyperbolic tangent");
-const Operator Neg =
-    unary<[](double x) { return -x; }, [](const Chain& c) { return c.node("Neg", {c.dy}); }, 6>("Neg", "-x");
-const Operator Exp = unary<[](double x) { return std::exp(x); },
-                           [](const Chain& c) {
-                             return c.node("Mul", {c.dy, c.y});
-                           },
-                           25>("Exp", "e to the power x");
-const Operator Log = unary<[](double x) { return std::log(x); },
-                           [](const Chain& c) {
-                             return c.node("Div", {c.dy, c.x});
-                           },
-                           30>("Log", "natural logarithm");
-const Operator Sqrt = unary<[](double x) { return std::sqrt(x); },
-                            [](const Chain& c) {
-                              return c.node("Div", {c.dy, c.node("Mul", {c.y, c.number(2)}, ".twice")});
-                            },
-                            20>("Sqrt", "square root");
-const Operator Abs = unary<[](double x) { return std::abs(x); },
-                           [](const Chain& c) {
-                             return c.node("Mul", {c.dy, c.node("Sign", {c.x}, ".sign")});
-                           },
-                           6>("Abs", "magnitude");
-const Operator Sign = unary<sign,
-                            [](const Chain& c) {
-                              return c.node("Mul", {c.dy, c.number(0)});
-                            },
-                            9>("Sign", "1, 0 or -1");
-const Operator Reciprocal = unary<[](double x) { return 1 / x; },
-                                  [](const Chain& c) {
-                                    auto square = c.node("Mul", {c.y, c.y}, ".square");
-                                    return c.node("Neg", {c.node("Mul", {c.dy, square}, ".negative")});
-                                  },
-                                  18>("Reciprocal", "1 / x");
-
-const Operator ReluGrad = unary_grad<[](double dy, double y) { return y <= 0 ? 0 : dy; }, 8>(
-    "ReluGrad", "dY where X (or Y) is positive, else 0");
-const Operator SigmoidGrad =
-    unary_grad<[](double dy, double y) { return dy * y * (1 - y); }, 9>("SigmoidGrad", "dY * Y * (1 - Y)");
-const Operator TanhGrad =
-    unary_grad<[](double dy, double y) { return dy * (1 - y * y); }, 9>("TanhGrad", "dY * (1 - Y^2)");
+#define X(name) const Operator name = unary(#name);
+TESSERA_UNARY_OPERATORS(X)
+#undef X
+const Operator Gelu = gelu("", 20);
+const Operator GeluMicrosoft = gelu("com.microsoft", 1);
 
 }  // namespace defined
 }  // namespace tessera::ops

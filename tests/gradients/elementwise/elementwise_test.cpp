@@ -40,6 +40,134 @@ INSTANTIATE_TEST_SUITE_P(Elementwise, UnaryGradient,
                                          Unary{"Reciprocal", false}),
                          [](auto& info) { return std::string(info.param.type); });
 
+// With its parameters at random, over an interval that holds its kinks but no values close to them.
+struct Smooth {
+  const char* type;
+  double lo, hi;
+  std::vector<std::pair<std::string, double>> parameters = {};  // name, and what it is about
+  std::vector<double> kinks = {};
+  const char* domain = "";
+  Attributes attributes = {};
+};
+class FunctionGradient : public testing::TestWithParam<Smooth> {};
+TEST_P(FunctionGradient, AgreesWithDifferences) {
+  std::mt19937 rng(27);
+  auto& f = GetParam();
+  std::uniform_real_distribution<double> uniform(0, 1);
+  for (int i = 0; i < shapes; ++i) {
+    auto attributes = f.attributes;
+    auto kinks = f.kinks;
+    for (auto& [name, about] : f.parameters) {
+      auto value = static_cast<float>(about * (0.5 + uniform(rng)));
+      attributes.set(name, value);
+      if (std::string(f.type) == "ThresholdedRelu") kinks = {value};
+    }
+    auto n = one_node({f.domain, f.type}, {f32(random_shape(rng, 4, 6))}, attributes);
+    auto inputs = random_arrays(n, rng);
+    for (auto& v : inputs[0].v) {
+      v = f.lo + (f.hi - f.lo) * uniform(rng);
+      for (auto kink : kinks)
+        if (std::abs(v - kink) < 0.01) v = kink + 0.02;
+    }
+    EXPECT_EQ(gradient_failure(n, inputs, {true}, rng, tolerance), "") << i;
+  }
+}
+INSTANTIATE_TEST_SUITE_P(
+    Elementwise, FunctionGradient,
+    testing::Values(
+        Smooth{"LeakyRelu", -2, 2, {{"alpha", 0.3}}, {0}}, Smooth{"LeakyRelu", -2, 2, {{"alpha", -0.3}}, {0}},
+        Smooth{"ThresholdedRelu", -2, 2, {{"alpha", 0.4}}},
+        Smooth{"HardSigmoid", -0.4, 0.4, {{"alpha", 0.3}, {"beta", 0.4}}}, Smooth{"HardSigmoid", 9, 12},
+        Smooth{"HardSwish", -5, 5, {}, {-3, 3}}, Smooth{"Softsign", -5, 5, {}, {0}}, Smooth{"Erf", -4, 4},
+        Smooth{"Softplus", -20, 20}, Smooth{"Elu", -5, 2, {{"alpha", 1.7}}, {0}},
+        Smooth{"Celu", -5, 2, {{"alpha", 0.8}}, {0}}, Smooth{"Selu", -5, 2, {{"alpha", 1.7}, {"gamma", 1.1}}, {0}},
+        Smooth{"Selu", -5, 2, {}, {0}}, Smooth{"Swish", -9, 9, {{"alpha", 0.7}}},
+        Smooth{"QuickGelu", -6, 6, {}, {}, "com.microsoft"}, Smooth{"Mish", -20, 25, {}, {20}}, Smooth{"Gelu", -6, 6},
+        Smooth{"Gelu", -6, 6, {}, {}, "com.microsoft"}, Smooth{"Gelu", -6, 6, {}, {}, "", {{"approximate", "tanh"}}},
+        Smooth{"FastGelu", -6, 6, {}, {}, "com.microsoft"}, Smooth{"Sin", -30, 30}, Smooth{"Cos", -30, 30},
+        Smooth{"Tan", -1.2, 1.2}, Smooth{"Asin", -0.9, 0.9}, Smooth{"Acos", -0.9, 0.9}, Smooth{"Atan", -9, 9},
+        Smooth{"Sinh", -4, 4}, Smooth{"Cosh", -4, 4}, Smooth{"Asinh", -9, 9}, Smooth{"Acosh", 1.2, 9},
+        Smooth{"Atanh", -0.9, 0.9}, Smooth{"Floor", 0.1, 0.9}, Smooth{"Ceil", -0.9, -0.1}, Smooth{"Round", -0.4, 0.4}),
+    [](auto& info) { return fmt::format("{}_{}", info.param.type, info.index); });
+
+// On request the gradient goes through rounding as if it were not there.
+TEST(UnaryGradient, StraightThroughRounding) {
+  for (auto* type : {"Round", "Floor", "Ceil"}) {
+    auto n = one_node({"", type}, {f32({3})}, {{"straight_through", int64_t{1}}});
+    ops::Builder build(n.graph);
+    Node node = n.graph.at(n.node);
+    auto dy = build.constant(TensorData::f32({3}, std::vector<float>{1, 2, 3}), "dy");
+    ops::GradientContext g{build, node, {dy}, {true}};
+    EXPECT_EQ((*(*ops::definition(n.graph, node))->gradient(g))[0], dy);
+  }
+}
+
+TEST(ClipGradient, AgreesWithDifferences) {
+  std::mt19937 rng(28);
+  for (int i = 0; i < shapes; ++i) {
+    auto shape = random_shape(rng, 4, 6);
+    Operand low{{DType::F32, {}}, TensorData::scalar(-0.4f), i % 3 == 1};
+    Operand high{{DType::F32, {}}, TensorData::scalar(0.6f), i % 3 == 2};
+    auto n = i % 2 ? one_node({"", "Clip"}, {f32(shape)}, {{"min", -0.4f}, {"max", 0.6f}}, 1, 6)
+                   : one_node({"", "Clip"}, {f32(shape), low, high}, {}, 1, 13);
+    auto inputs = random_arrays(n, rng);
+    for (auto& v : inputs[0].v)
+      if (std::abs(v + 0.4) < 0.01 || std::abs(v - 0.6) < 0.01) v += 0.05;
+    std::vector<bool> wanted(n.graph.at(n.node).inputs.size());
+    wanted[0] = true;
+    EXPECT_EQ(gradient_failure(n, inputs, wanted, rng, tolerance), "");
+  }
+}
+
+TEST(DropoutGradient, AgreesWithDifferencesBecauseTheMaskStays) {
+  std::mt19937 rng(29);
+  auto truth = TensorData::of<uint8_t>({DType::Bool, {}}, std::vector<uint8_t>{1});
+  for (int i = 0; i < shapes; ++i) {
+    Operand ratio{{DType::F32, {}}, TensorData::scalar(static_cast<float>(i % 4) * 0.25f)};
+    Operand mode{{DType::Bool, {}}, truth, i % 5 == 0};
+    Attributes attributes;
+    if (i % 2) attributes.set("seed", int64_t{i});
+    auto n = one_node({"", "Dropout"}, {f32(random_shape(rng, 4, 6)), ratio, mode}, attributes, 1 + i % 2, 13);
+    EXPECT_EQ(gradient_failure(n, random_arrays(n, rng), {true, false, false}, rng, tolerance), "");
+  }
+}
+
+TEST(WhereGradient, AgreesWithDifferencesUnderBroadcasting) {
+  std::mt19937 rng(30);
+  for (int i = 0; i < shapes; ++i) {
+    auto whole = random_shape(rng, 4, 6);
+    auto c = random_partner(rng, whole), a = random_partner(rng, whole), b = random_partner(rng, whole);
+    auto n = one_node({"", "Where"}, {{{DType::Bool, c}, {}}, f32(a), f32(b)}, {});
+    auto inputs = random_arrays(n, rng);
+    for (auto& v : inputs[0].v) v = static_cast<double>(rng() % 2);
+    EXPECT_EQ(gradient_failure(n, inputs, {false, i % 3 != 1, i % 3 != 2}, rng, tolerance), "");
+  }
+}
+
+// Any number of operands; ties go to the first.
+TEST(ChainGradient, MaxAndMinOfManyOperands) {
+  std::mt19937 rng(31);
+  for (auto* type : {"Max", "Min"}) {
+    for (int i = 0; i < shapes; ++i) {
+      auto whole = random_shape(rng, 3, 5);
+      std::vector<Operand> operands;
+      for (int k = 0; k <= i % 4; ++k) operands.push_back(f32(random_partner(rng, whole)));
+      auto n = one_node({"", type}, operands, {});
+      auto inputs = random_arrays(n, rng);
+      EXPECT_EQ(gradient_failure(n, inputs, std::vector<bool>(operands.size(), true), rng, tolerance), "");
+    }
+    auto n = one_node({"", type}, {f32({1}), f32({1}), f32({1})}, {});
+    ops::Builder build(n.graph);
+    Node node = n.graph.at(n.node);
+    ops::GradientContext g{build, node, {build.constant(TensorData::f32({1}, std::vector<float>{7}), "dy")}, {1, 1, 1}};
+    auto gradients = *(*ops::definition(n.graph, node))->gradient(g);
+    std::vector<ops::Array> equal(3, {DType::F32, {1}, {4}});
+    auto values = *ops::evaluate(n.graph, equal);
+    for (size_t i = 0; i < 3; ++i)
+      EXPECT_EQ(values[static_cast<size_t>(gradients[i].index)].v[0], i == 0 ? 7 : 0) << type << i;
+  }
+}
+
 TEST(UnaryGradient, ReluIsZeroAtZero) {
   auto n = one_node({"com.microsoft", "ReluGrad"}, {f32({3}), f32({3})}, {});
   float dy[] = {1, 1, 1}, y[] = {0, -0.0f, 2};
@@ -60,8 +188,35 @@ TEST_P(BinaryGradient, AgreesWithDifferencesUnderBroadcasting) {
     EXPECT_EQ(gradient_failure(n, inputs, wanted, rng, tolerance), "") << to_string(a) << " and " << to_string(b);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Broadcasting, BinaryGradient, testing::Values("Add", "Sub", "Mul", "Div"),
+INSTANTIATE_TEST_SUITE_P(Broadcasting, BinaryGradient, testing::Values("Add", "Sub", "Mul", "Div", "Max", "Min"),
                          [](auto& info) { return std::string(info.param); });
+
+TEST(BinaryGradient, PowersRemaindersAndBiases) {
+  std::mt19937 rng(32);
+  for (int i = 0; i < 2 * shapes; ++i) {
+    auto whole = random_shape(rng, 4, 6);
+    auto a = random_partner(rng, whole), b = random_partner(rng, whole);
+    std::vector<bool> wanted{i % 3 != 1, i % 3 != 2};
+    auto pow = one_node({"", "Pow"}, {f32(a), f32(b)}, {});
+    auto positive = random_arrays(pow, rng);
+    keep_away_from_zero(positive, true);
+    EXPECT_EQ(gradient_failure(pow, positive, wanted, rng, tolerance), "") << to_string(a) << to_string(b);
+    auto mod = one_node({"", "Mod"}, {f32(a), f32(b)}, {{"fmod", int64_t{1}}});
+    auto inputs = random_arrays(mod, rng);  // a / b stays away from whole numbers
+    for (auto& v : inputs[0].v) v = (v < 0 ? -1 : 1) * (2.3 + 0.2 * v);
+    for (auto& v : inputs[1].v) v = 1 + 0.05 * v;
+    EXPECT_EQ(gradient_failure(mod, inputs, wanted, rng, tolerance), "") << to_string(a) << to_string(b);
+    auto slope = random_partner(rng, whole);
+    auto prelu = one_node({"", "PRelu"}, {f32(whole), f32(slope)}, {});
+    inputs = random_arrays(prelu, rng);
+    keep_away_from_zero(inputs, false);
+    EXPECT_EQ(gradient_failure(prelu, inputs, wanted, rng, tolerance), "") << to_string(whole) << to_string(slope);
+    for (auto* type : {"BiasGelu", "FastGelu"}) {
+      auto n = one_node({"com.microsoft", type}, {f32(whole), f32(slope)}, {});
+      EXPECT_EQ(gradient_failure(n, random_arrays(n, rng), wanted, rng, tolerance), "") << type;
+    }
+  }
+}
 
 // x * x: both operands are one tensor, and both gradients count.
 TEST(BinaryGradient, OneTensorTwice) {

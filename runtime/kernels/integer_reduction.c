@@ -1,0 +1,3 @@
+#include "integer_reduction.h"
+
+TS_ALL_INTEGER_REDUCTIONS(TS_DEFINE_REDUCTION)

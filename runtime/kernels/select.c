@@ -1,0 +1,3 @@
+#include "select.h"
+
+TS_CHOICES(TS_DEFINE_TERNARY)
