@@ -1,7 +1,7 @@
 """An independent fp32 decoder, in PyTorch, and what it says of a run of the accelerator.
 
   make DIR SEED                a small model: config.json and model.safetensors, weights of gain 1
-  layers DIR DUMP [MUTATION]   every layer of every step, from the run's own inputs, weights and KV; prints the errors
+  layers DIR DUMP MUTATION...  every layer of every step, from the run's own inputs, weights and KV; prints the errors
   greedy DIR DUMP TOKENS...    the whole decoder, teacher-forced; compares the greedy tokens
 """
 import json
@@ -127,15 +127,17 @@ def relative(a, b):
     return float((a - b).norm() / b.norm())
 
 
-def layers(folder, path, mutation=None):
+def layers(folder, path, *mutations):
     c, dump = read_config(folder), read_tensors(path)
-    errors, cache = [], []
+    errors, cache, mutated = [], [], {m: 0.0 for m in mutations}
     for step in steps_of(dump):
         for n in range(c["num_hidden_layers"]):
             at = f"step{step}.layer{n}."
             x, k, v = dump[at + "input"], dump[at + "k"], dump[at + "v"]
             past, w = k.shape[1] - x.shape[0], weights_of(dump, n)
-            errors.append(relative(dump[at + "output"], layer(x, w, k, v, past, c, mutation)))
+            errors.append(relative(dump[at + "output"], layer(x, w, k, v, past, c)))
+            for m in mutations:
+                mutated[m] = max(mutated[m], relative(dump[at + "output"], layer(x, w, k, v, past, c, m)))
             # K and V themselves: what the layer computes, but for their quantisation.
             normed = rms_norm(x, w["norm1"], c["rms_norm_eps"])
             shape = (x.shape[0], c["num_key_value_heads"], c["head_dim"])
@@ -143,7 +145,7 @@ def layers(folder, path, mutation=None):
             exact_k = rotate((normed @ w["k_proj"]).reshape(shape), positions, c["rope_theta"]).transpose(0, 1)
             exact_v = (normed @ w["v_proj"]).reshape(shape).transpose(0, 1)
             cache += [relative(k[:, past:], exact_k), relative(v[:, past:], exact_v)]
-    print(json.dumps({"layers": max(errors), "least": min(errors), "cache": max(cache), "count": len(errors)}))
+    print(json.dumps({"layers": max(errors), "cache": max(cache), "count": len(errors), "mutated": mutated}))
 
 
 def greedy(folder, path, tokens):
