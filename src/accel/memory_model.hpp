@@ -69,8 +69,8 @@ class MemoryModel {
   virtual TransferId submit(memory::Picoseconds now, std::span<const LineRequest> lines) = 0;
   // Bytes that the host sends or fetches beside the program's memory: embedding rows, logits. The same link.
   virtual TransferId host_transfer(memory::Picoseconds now, Bytes bytes) = 0;
-  // Those bytes are what lies here now: nothing brings them a second time.
-  virtual void came_from_host(uint64_t, Bytes) {}
+  // What lies there came from the host just now, or does not exist before the program makes it.
+  virtual void nothing_to_bring(uint64_t, Bytes) {}
   // When the transfer's last line is there. Simulates as far as that; a transfer may be asked for once or often.
   virtual memory::Picoseconds finish(TransferId id) = 0;
   // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.

@@ -9,16 +9,16 @@ namespace {
 
 using enum MemoryModelKind;
 
-constexpr int64_t kSmallLayers = 8, kSmallContext = 128;
+constexpr int64_t kSmallLayers = 6, kSmallContext = 128;
 
 Model small_model(const Model& model, const MachineConfig& machine) {
   auto m = model;
   m.name = "a small " + model.name;
   m.layers = std::min(model.layers, kSmallLayers);
   m.heads = model.group(), m.kv_heads = 1;
-  m.hidden = std::min<int64_t>(model.hidden, std::max<int64_t>(2 * machine.mlen, model.head_dim));
-  m.intermediate = std::min<int64_t>(model.intermediate, 4 * machine.mlen);
-  m.vocabulary = model.vocabulary ? 4 * machine.mlen : 0;
+  m.hidden = std::min<int64_t>(model.hidden, std::max<int64_t>(std::max(machine.mlen, 128), model.head_dim));
+  m.intermediate = std::min<int64_t>(model.intermediate, std::max(2 * machine.mlen, 256));
+  m.vocabulary = model.vocabulary ? 2 * machine.mlen : 0;
   return m;
 }
 

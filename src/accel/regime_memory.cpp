@@ -87,7 +87,7 @@ TransferId RegimeMemory::host_transfer(Picoseconds now, Bytes bytes) {
   return {static_cast<int64_t>(transfer)};
 }
 
-void RegimeMemory::came_from_host(uint64_t address, Bytes bytes) {
+void RegimeMemory::nothing_to_bring(uint64_t address, Bytes bytes) {
   const uint64_t end = address + static_cast<uint64_t>(bytes.count);
   for (uint64_t at = address / line_bytes * line_bytes; at < end; at += line_bytes)
     if (const int r = map_.find(at); r >= 0 && state(r).treatment == Treatment::Swap) mark_made(r, at, false);

@@ -49,7 +49,7 @@ class RegimeMemory : public MemoryModel,
 
   TransferId submit(memory::Picoseconds now, std::span<const LineRequest> lines) override;
   TransferId host_transfer(memory::Picoseconds now, Bytes bytes) override;
-  void came_from_host(uint64_t address, Bytes bytes) override;
+  void nothing_to_bring(uint64_t address, Bytes bytes) override;
   memory::Picoseconds finish(TransferId id) override;
   memory::Picoseconds drain(memory::Picoseconds now) override;
   MemoryStatistics statistics() const override;

@@ -217,6 +217,22 @@ Result<RegimePieces::Blocks> RegimePieces::in_blocks(int64_t context, int64_t ro
   return b;
 }
 
+// Where link and machine need about the same, neither hides all of the other: by how much is measured on two blocks,
+// with the link so fast that the two stand to each other as they do over all of them.
+Result<double> RegimePieces::overlap_of(int64_t context, int64_t rows, double link_over_machine) {
+  if (link_over_machine < 0.5 || link_over_machine > 2 || measured_layers() < kLayers) return 1.0;
+  DecoderOptions options{.layers = kLayers, .tokens = 2 * rows, .context = context, .head = false};
+  auto alone = options;
+  alone.layers = 3;
+  TRY(const auto machine, part_of_layer(alone));
+  const double longer = machine * std::max(1.0, link_over_machine);
+  TRY(const auto whole, bytes_of(options));
+  auto memory = memory_for(WeightStream, options, whole);
+  memory.host_bandwidth = static_cast<int64_t>(layer_weights_ / (link_over_machine * machine));
+  TRY(const auto piece, store_.run(model_, machine_, options, memory));
+  return std::max(1.0, piece.layers[piece.layers.size() - 2] / longer);
+}
+
 Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t context) {
   DecoderOptions options{.tokens = context, .context = context};
   auto machine = machine_;
@@ -251,8 +267,11 @@ Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t conte
     const double first =
         times == 1 ? 2 * std::max(link, block) + blocks.layer - 2 * block : std::max(blocks.layer, link);
     const double computing = first + (layers - 1) * blocks.layer;
-    time.seconds = over_link(tables) + std::max(computing, link * (layers + (times == 1 ? 1 : 0)));
-    slack = blocks.layer - link;
+    // The last layer's weights are there with its first block; the other blocks follow.
+    const double waiting = link * (layers + (times == 1 ? 1 : 0)) + (times == 1 ? blocks.layer - block : 0);
+    TRY(const auto stretch, overlap_of(context, shape.rows, link / blocks.layer));
+    time.seconds = over_link(tables) + stretch * std::max(computing, waiting);
+    if (link >= blocks.layer) slack = blocks.layer - block;  // until then the wire brings the layer itself
   }
   time.seconds = add_head(regime, time.seconds, slack, head);
   return with_host(time, context);

@@ -61,6 +61,7 @@ class RegimePieces {
 
   Result<ComposedTime> from_layers(MemoryModelKind regime, DecoderOptions options);
   Result<Blocks> in_blocks(int64_t context, int64_t rows);
+  Result<double> overlap_of(int64_t context, int64_t rows, double link_over_machine);
   Result<double> part_of_layer(const DecoderOptions& options);
   Result<double> head_seconds();
   double add_head(MemoryModelKind regime, double seconds, double slack, double head) const;

@@ -34,9 +34,12 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
     result.host_cycles += machine.cycles() - before;
   };
   host(program.host_bytes_in);
-  if (program.options.layout == Layout::Own)  // PLENA's host leaves them for the program to fetch
-    for (const auto& p : program.placements)
-      if (p.tensor == "x") memory.came_from_host(p.region.offset, Bytes(static_cast<int64_t>(p.region.size)));
+  for (const auto& p : program.placements) {
+    // PLENA's host leaves the rows for the program to fetch.
+    const bool sent = p.tensor == "x" && program.options.layout == Layout::Own;
+    const bool made_here = p.region.kind == Kind::Kv && program.options.past == 0;
+    if (sent || made_here) memory.nothing_to_bring(p.region.offset, Bytes(static_cast<int64_t>(p.region.size)));
+  }
   auto probe = program.probes.begin();
   const auto advance = [&](uint32_t pc) -> Result<void> {
     for (; probe != program.probes.end() && probe->at <= pc; ++probe) {
