@@ -31,13 +31,24 @@ Result<void> Machine::step(const Kernel& kernel) {
         return refuse("in flight", "{} {} {} at {} is still being read by handle {}", o.kind, o.index,
                       describe_content(o.content), range(o.where.level, o.where.at, o.where.line), handle);
     }
-    if (o.kind == "input") CHECK_OK(judge_holds(o, number_of(o.content, -1)));
+    if (o.kind == "input" && !replaced_already(o, all, facts)) CHECK_OK(judge_holds(o, number_of(o.content, -1)));
     if (o.kind != "input" && o.before > 0) CHECK_OK(judge_holds(o, number_of(o.content, o.before)));
   }
   CHECK_OK(judge_call(kernel, tile, all));
   for (auto& o : all)
     if (o.kind != "input") CHECK_OK(make(o));
   return {};
+}
+
+// An input that a reduction replaces in place is what the reduction's tiles so far have left there: the output says
+// whether that is right.
+bool Machine::replaced_already(const Operand& input, const std::vector<Operand>& all, const NodeFacts& facts) {
+  for (auto& alias : facts.aliases)
+    for (auto& o : all)
+      if (alias.kind == ops::Alias::Kind::InPlace && static_cast<size_t>(alias.input) == input.index &&
+          o.kind == "output" && static_cast<size_t>(alias.output) == o.index && o.before > 0)
+        return true;
+  return false;
 }
 
 // Every operand that the kernel touches, resolved; the others have no place.

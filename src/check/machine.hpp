@@ -91,6 +91,7 @@ class Machine {
   Result<std::vector<Operand>> operands(const schedule::Kernel& kernel, const ops::Box& tile);
   Result<Operand> operand(Operand base, const schedule::Place& place, const ops::Box& tile);
   Result<void> progress(Operand& result, const ops::TileMap& map, const ops::Box& tile);
+  static bool replaced_already(const Operand& input, const std::vector<Operand>& all, const NodeFacts& facts);
   Result<void> judge_separate(const std::vector<Operand>& all, const NodeFacts& facts);
   Result<void> judge_holds(const Operand& o, uint32_t id);
   Result<void> make(const Operand& result);

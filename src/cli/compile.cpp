@@ -35,8 +35,9 @@ Result<run::Mode> mode_of(const Flags& flags) {
   };
   for (auto& [option, text] :
        {Given{"--loss", flags.training.loss}, Given{"--optimizer", flags.training.optimizer},
-        Given{"--lr", flags.training.lr}, Given{"--trainable", flags.training.trainable}, Given{"--steps", flags.steps},
-        Given{"--accumulate", flags.accumulate}, Given{"--optimizer-graph", flags.model.optimizer_graph}})
+        Given{"--lr", flags.training.lr}, Given{"--trainable", flags.training.trainable},
+        Given{"--bn", flags.training.bn}, Given{"--steps", flags.steps}, Given{"--accumulate", flags.accumulate},
+        Given{"--optimizer-graph", flags.model.optimizer_graph}})
     if (text) return input_error("--mode infer contradicts {} {}", option, *text);
   return run::Mode::Infer;
 }

@@ -102,11 +102,31 @@ void add_device(CLI::App& command, DeviceFlags& flags) {
 }
 
 void add_training(CLI::App& command, TrainingFlags& flags) {
-  command.add_option("--loss", flags.loss, "loss of an inference graph")->type_name("cross_entropy|mse");
-  command.add_option("--optimizer", flags.optimizer, "update of the weights")->type_name("sgd");
-  command.add_option("--lr", flags.lr, "learning rate (default: the graph's own, else 0.01)")->type_name("X");
-  command.add_option("--trainable", flags.trainable, "all, last:K, bias, or patterns of names: 'fc2.*,*.bias'")
+  command.add_option("--loss", flags.loss, "loss of an inference graph, the mean over the batch")
+      ->type_name("cross_entropy|nll|mse|l1|huber|bce|bce_logits");
+  command.add_option("--optimizer", flags.optimizer, "update of the weights (default sgd)")
+      ->type_name("sgd|momentum|adam|adamw|adagrad");
+  command.add_option("--lr", flags.lr, "learning rate (default: the graph's own, else 0.01; adam and adamw 0.001)")
+      ->type_name("X");
+  command.add_option("--momentum", flags.momentum, "of sgd (default 0) and momentum (default 0.9)")->type_name("X");
+  command.add_flag("--nesterov", flags.nesterov, "momentum that looks one step ahead");
+  command.add_option("--beta1", flags.beta1, "of adam and adamw (default 0.9)")->type_name("X");
+  command.add_option("--beta2", flags.beta2, "of adam and adamw (default 0.999)")->type_name("X");
+  command.add_option("--epsilon", flags.epsilon, "of adam and adamw (default 1e-8) and adagrad (default 1e-10)")
+      ->type_name("X");
+  command.add_option("--weight-decay", flags.weight_decay, "of every optimizer (default 0; adamw 0.01)")
+      ->type_name("X");
+  command
+      .add_option("--trainable", flags.trainable,
+                  "all, last:K, bias, lora:RANK, or patterns of names: 'fc2.*,*.bias' (default all)")
       ->type_name("WHAT");
+  command.add_option("--lora-alpha", flags.lora_alpha, "adapters count alpha/rank times (default 16)")->type_name("X");
+  command.add_option("--lora-layers", flags.lora_layers, "linear layers that get adapters: 'q,v' (default all)")
+      ->type_name("PATTERNS");
+  command
+      .add_option("--bn", flags.bn,
+                  "batch norm by the statistics of the batch, or by the running ones as they are (default train)")
+      ->type_name("train|frozen");
 }
 
 Result<void> contradictions(const ModelFlags& model, const TrainingFlags& training) {
@@ -115,6 +135,40 @@ Result<void> contradictions(const ModelFlags& model, const TrainingFlags& traini
         .hint("the graph says how the weights are updated; leave --optimizer out");
   return {};
 }
+
+namespace {
+
+Result<void> resolve(const TrainingFlags& flags, train::Options& options) {
+  auto& tuning = options.tuning;
+  struct Number {
+    const char* option;
+    const Text& text;
+    std::optional<float>& value;
+    double most;
+  };
+  for (auto& [option, text, value, most] :
+       {Number{"--lr", flags.lr, options.learning_rate, 1e6}, Number{"--momentum", flags.momentum, tuning.momentum, 1},
+        Number{"--beta1", flags.beta1, tuning.beta1, 0.999999}, Number{"--beta2", flags.beta2, tuning.beta2, 0.999999},
+        Number{"--epsilon", flags.epsilon, tuning.epsilon, 1e6},
+        Number{"--weight-decay", flags.weight_decay, tuning.weight_decay, 1e6},
+        Number{"--lora-alpha", flags.lora_alpha, options.lora_alpha, 1e6}})
+    if (text) {
+      TRY(auto number, parse_number(option, *text, 0, most));
+      value = static_cast<float>(number);
+    }
+  tuning.nesterov = flags.nesterov;
+  options.trainable = flags.trainable;
+  options.lora_layers = flags.lora_layers;
+  if (flags.bn) {
+    TRY(options.batch_norm,
+        parse_word("--bn", *flags.bn,
+                   std::to_array<std::pair<std::string_view, train::BatchNorm>>(
+                       {{"train", train::BatchNorm::Train}, {"frozen", train::BatchNorm::Frozen}})));
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFlags& training, run::Mode mode) {
   run::CompileOptions options{.mode = mode, .target = device.target};
@@ -148,11 +202,7 @@ Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFla
   if (training.optimizer) {
     TRY(options.train.optimizer, train::parse_optimizer(*training.optimizer));
   }
-  if (training.lr) {
-    TRY(auto rate, parse_number("--lr", *training.lr, 0, 1e6));
-    options.train.learning_rate = static_cast<float>(rate);
-  }
-  if (training.trainable) options.train.trainable = *training.trainable;
+  CHECK_OK(resolve(training, options.train));
   return options;
 }
 

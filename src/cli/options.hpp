@@ -30,7 +30,9 @@ struct DeviceFlags {
 void add_device(CLI::App& command, DeviceFlags& flags);
 
 struct TrainingFlags {
-  Text loss, optimizer, lr, trainable;
+  Text loss, optimizer, lr, trainable, bn, lora_alpha, lora_layers;
+  Text momentum, beta1, beta2, epsilon, weight_decay;
+  bool nesterov = false;
 };
 void add_training(CLI::App& command, TrainingFlags& flags);
 

@@ -12,6 +12,10 @@ constexpr auto kExamples = R"(Examples:
   tessera train simplemlp --steps 8 --accumulate 4
   tessera train net.onnx --loss cross_entropy --data samples.npz --batch 4 --lr 0.05
   tessera train net.onnx --loss mse --trainable 'fc3.*' --l1 32k --cores 4
+  tessera train net.onnx --loss cross_entropy --optimizer adamw --lr 0.002 --weight-decay 0.05
+  tessera train net.onnx --loss cross_entropy --optimizer momentum --momentum 0.8 --nesterov
+  tessera train resnet8 --trainable last:2 --bn frozen
+  tessera train net.onnx --loss cross_entropy --trainable lora:4 --lora-layers 'q,v' --lora-alpha 8
   tessera train training_model.onnx --optimizer-graph optimizer_model.onnx --data samples.npz
   tessera train net.onnx --loss cross_entropy --data samples.npz --reference torch.npz --tolerance 1e-5 --json
 

@@ -8,7 +8,7 @@
 namespace tessera::onnx {
 
 Slot slot(const Graph& graph, TensorId input, std::vector<std::string> aliases) {
-  return {graph.at(input).name, graph.at(input).type, std::move(aliases)};
+  return {.name = graph.at(input).name, .type = graph.at(input).type, .aliases = std::move(aliases)};
 }
 
 namespace {
@@ -57,7 +57,7 @@ Result<TensorData> checked_cast(const TensorData& data, DType to) {
   for (int64_t i = 0; i < data.type().elements(); ++i)
     if (!holds(to, data.at(i)))
       return input_error("{} at {} does not fit {}", data.at(i), position(data.shape(), i), name_of(to))
-          .hint(fmt::format("the input takes {}; store whole numbers in its range", name_of(to)));
+          .hint(fmt::format("it takes {}; store whole numbers in its range", name_of(to)));
   return cast(data, to);
 }
 
@@ -80,8 +80,8 @@ Result<TensorData> bind_one(const Slot& slot, const NamedArray& array, Rows rows
   if (data.type().elements() == 1 && slot.type.elements() == 1 && data.shape().size() + slot.type.shape.size() == 1)
     data = data.reshaped(slot.type.shape);
   if (!fits(slot, data.shape(), rows))
-    return input_error("{} is {}, but input '{}' takes {}", where, to_string(data.shape()), slot.name,
-                       shape_text(slot, rows));
+    return input_error("{} is {}, but {} '{}' {} {}", where, to_string(data.shape()), slot.what, slot.name,
+                       slot.what == "input" ? "takes" : "is", shape_text(slot, rows));
   if (data.type().elements() == 0) return input_error("{} is {}: it has no values", where, to_string(data.shape()));
   auto value = checked_cast(data, slot.type.dtype);
   if (!value) return std::move(value).error().within(where);
@@ -120,14 +120,16 @@ Result<std::vector<size_t>> choose(std::span<const Slot> slots, std::span<const 
     if (std::ranges::find(chosen, std::optional(a)) == chosen.end()) left.push_back(a);
   std::vector<std::string> guessed;
   size_t next = 0;
+  const bool named = std::ranges::any_of(chosen, [](auto& array) { return array.has_value(); });
   for (size_t s = 0; s < slots.size(); ++s) {
     if (!chosen[s]) {
-      if (next == left.size()) {
+      if (next == left.size() || (slots[s].careful && named)) {
         auto names = slots[s].aliases;
         names.insert(names.begin(), slots[s].name);
-        return input_error("{}: no array for input '{}' ({}); the file has {}", source, slots[s].name,
+        names.erase(std::unique(names.begin(), names.end()), names.end());
+        return input_error("{}: no array for {} '{}' ({}); the file has {}", source, slots[s].what, slots[s].name,
                            to_string(slots[s].type), list_of(arrays))
-            .hint(fmt::format("add an array named '{}'", fmt::join(names, "' or '")));
+            .hint(fmt::format("an array named '{}' is needed", fmt::join(names, "' or '")));
       }
       chosen[s] = left[next++];
       guessed.push_back(fmt::format("'{}' as '{}'", arrays[*chosen[s]].name, slots[s].name));

@@ -19,6 +19,8 @@ struct Slot {
   std::string name;
   TensorType type;
   std::vector<std::string> aliases;  // other names that it answers to: "label" for a graph input that is called "y.1"
+  bool careful = false;              // where other arrays have names that fit, it is not bound to one that has not
+  std::string_view what = "input";   // for messages: "output" where results are compared
 };
 Slot slot(const Graph& graph, TensorId input, std::vector<std::string> aliases = {});
 

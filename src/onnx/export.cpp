@@ -10,6 +10,7 @@
 #include "base/file.hpp"
 #include "onnx/attributes.hpp"
 #include "onnx/forms.hpp"
+#include "onnx/join_updates.hpp"
 #include "onnx/proto_tensor.hpp"
 
 namespace tessera::onnx {
@@ -33,6 +34,11 @@ struct Selection {
   }
 };
 
+// Who trains from the file counts the steps.
+bool is_counter(const Node& node) {
+  return node.op == OpName{"org.tessera", "Increment"};
+}
+
 bool is_accumulator(const Node& node) {
   return node.op.type == "InPlaceAccumulatorV2" && !node.inputs.empty();
 }
@@ -41,6 +47,8 @@ bool is_accumulator(const Node& node) {
 // optimizer's file calls it that.
 std::map<TensorId, TensorId> shared_buffers(const Graph& graph, Phase phase) {
   std::map<TensorId, TensorId> shared;
+  for (auto& node : graph.nodes())
+    if (is_counter(node)) shared.emplace(node.outputs[0], node.inputs[0]);
   for (auto& node : graph.nodes())
     if (phase == Phase::Optimizer && node.phase != phase && is_accumulator(node) && node.inputs[0])
       for (auto id : node.outputs)
@@ -59,7 +67,7 @@ class Selector {
 
   Selection run() {
     for (auto& node : graph_.nodes())
-      if (node.phase == phase_) {
+      if (node.phase == phase_ && !is_counter(node)) {
         out_.nodes.push_back(&node);
         for (auto id : node.inputs) read(out_.outer(id));
         if (is_accumulator(node) && node.inputs.size() > 2) resets_.insert(node.inputs[2]);
@@ -117,6 +125,7 @@ class Selector {
     for (auto id : graph_.outputs)
       if (made_in(id).value_or(Phase::Training) == phase_) choose(id);
     for (auto* node : out_.nodes) {
+      if (takes_sequences(*node)) continue;  // it makes no tensors in a file, and says so by a flag
       bool dead_end = true;
       for (auto id : node->outputs) {
         if (!id) continue;
@@ -128,7 +137,7 @@ class Selector {
     }
     for (auto* node : out_.nodes)
       for (auto id : node->outputs)
-        if (id && !chosen.contains(id)) out_.inner.push_back(id);
+        if (id && !chosen.contains(id) && !takes_sequences(*node)) out_.inner.push_back(id);
   }
 
   const Graph& graph_;
@@ -229,7 +238,16 @@ Result<std::vector<std::byte>> to_onnx(const Graph& graph, Phase phase, const Ex
   }
   for (auto id : selection.constants) add_constant(out, graph.at(id).name, graph.at(id).value);
   Names names(graph);
-  for (auto* node : selection.nodes) CHECK_OK(add_node(out, graph, selection, *node, opset, names));
+  std::vector<const Node*> joined;
+  for (auto* node : selection.nodes) {
+    if (takes_sequences(*node))
+      joined.push_back(node);
+    else
+      CHECK_OK(add_node(out, graph, selection, *node, opset, names));
+  }
+  add_joined(
+      out, joined, [&](TensorId id) { return graph.at(selection.outer(id)).name; },
+      [&](const std::string& base) { return names.fresh(base); });
   if (model.ByteSizeLong() > static_cast<size_t>(std::numeric_limits<int>::max()))
     return input_error("the model has {} bytes; an ONNX file holds at most 2 GB", model.ByteSizeLong())
         .hint("export the weights as inputs");

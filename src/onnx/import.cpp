@@ -9,6 +9,7 @@
 
 #include "base/file.hpp"
 #include "onnx/attributes.hpp"
+#include "onnx/divide.hpp"
 #include "onnx/forms.hpp"
 #include "onnx/parse.hpp"
 #include "onnx/proto_tensor.hpp"
@@ -75,8 +76,14 @@ class NodeNames {
 
 class Importer {
  public:
-  Importer(const ModelProto& model, const ImportOptions& options, const std::filesystem::path& folder)
-      : model_(model), file_(model.graph()), options_(options), folder_(folder), node_names_(model.graph()) {}
+  Importer(const ModelProto& model, const ImportOptions& options, const std::filesystem::path& folder,
+           std::vector<Trained> trained = {})
+      : model_(model),
+        file_(model.graph()),
+        options_(options),
+        folder_(folder),
+        trained_(std::move(trained)),
+        node_names_(model.graph()) {}
 
   Result<ImportedModel> run() {
     out_.ir_version = model_.ir_version();
@@ -128,7 +135,7 @@ class Importer {
     std::vector<DeclaredShape> inputs;
     std::vector<std::string> elsewhere;
     for (auto& input : file_.input()) {
-      if (initialized_.contains(input.name())) continue;
+      if (initialized_.contains(input.name()) || is_sequence(input)) continue;
       CHECK_OK(check_input(input));
       inputs.push_back(declared_shape(input));
     }
@@ -160,9 +167,19 @@ class Importer {
     return {};
   }
 
+  // Of float tensors: the elements are known once an update reads them.
+  static bool is_sequence(const ValueInfoProto& input) {
+    if (!input.type().has_sequence_type()) return false;
+    return input.type().sequence_type().elem_type().tensor_type().elem_type() == ::onnx::TensorProto::FLOAT;
+  }
+
   Result<void> add_inputs() {
     for (auto& input : file_.input()) {
       if (initialized_.contains(input.name())) continue;
+      if (is_sequence(input)) {
+        open_sequences_.insert(input.name());
+        continue;
+      }
       auto element = *element_of(input.type().tensor_type().elem_type());
       auto shape = resolve(declared_shape(input), out_.dims);
       if (!shape || !checked_count(*shape))
@@ -208,8 +225,11 @@ class Importer {
       TRY(attributes, from_set_six(op, attributes));
     }
     if (op == OpName{"", "Constant"}) return add_constant(node, attributes);
+    if (op.domain.empty() && op.type.starts_with("Sequence")) return add_sequence(node);
 
     Node made{.name = name, .op = op, .version = sets_.at(op.domain), .attributes = std::move(attributes)};
+    if (auto* form = update_form(op); form && form->many != UpdateForm::Many::One)
+      return add_update(*form, node, std::move(made));
     for (auto& input : node.input()) {
       TRY(auto id, operand(input));
       made.inputs.push_back(id);
@@ -225,6 +245,166 @@ class Importer {
     return {};
   }
 
+  // A list that grows and shrinks while the file is read; what is left of it are the tensors themselves.
+  Result<void> add_sequence(const NodeProto& node) {
+    std::vector<TensorId> list;
+    const auto& type = node.op_type();
+    if (type == "SequenceConstruct") {
+      for (auto& input : node.input()) {
+        TRY(auto id, operand(input));
+        list.push_back(id);
+      }
+    } else if (type == "SequenceInsert" || type == "SequenceErase" || type == "SequenceAt" ||
+               type == "SequenceLength") {
+      auto at = node.input_size() > 0 ? sequences_.find(node.input(0)) : sequences_.end();
+      if (at == sequences_.end()) return input_error("reads a sequence whose elements are not known");
+      list = at->second;
+      TRY(auto done, change_sequence(node, list));
+      if (done) return {};
+    } else if (type != "SequenceEmpty") {
+      return input_error("is not supported").hint("sequences are resolved as the model is read: unroll it");
+    }
+    if (node.output_size() != 1) return input_error("has {} outputs instead of one", node.output_size());
+    sequences_[node.output(0)] = std::move(list);
+    return {};
+  }
+
+  // True where the node makes a tensor instead of a sequence.
+  Result<bool> change_sequence(const NodeProto& node, std::vector<TensorId>& list) {
+    const auto& type = node.op_type();
+    const bool inserts = type == "SequenceInsert";
+    const auto size = static_cast<int64_t>(list.size());
+    if (type == "SequenceLength") {
+      auto value = TensorData::i64({}, std::span(&size, 1));
+      auto length = value.type();
+      CHECK_OK(define({node.output(0), length, Role::Constant, std::move(value)}));
+      return true;
+    }
+    int64_t position = inserts ? size : size - 1;
+    if (const int index = inserts ? 2 : 1; node.input_size() > index && !node.input(index).empty()) {
+      TRY(auto id, operand(node.input(index)));
+      auto& value = out_.graph.at(id).value;
+      if (value.empty()) return input_error("'{}' is a position that is not known yet", node.input(index));
+      position = static_cast<int64_t>(value.at(0));
+      if (position < 0) position += size;
+    }
+    if (position < 0 || position > size - (inserts ? 0 : 1))
+      return input_error("position {} of a sequence of {}", position, size);
+    if (inserts) {
+      TRY(auto id, operand(node.input(1)));
+      list.insert(list.begin() + position, id);
+    } else if (type == "SequenceErase") {
+      list.erase(list.begin() + position);
+    } else {
+      ids_.emplace(node.output(0), list[static_cast<size_t>(position)]);
+      return true;
+    }
+    return false;
+  }
+
+  // One node a weight, whatever form the file has them in.
+  Result<void> add_update(const UpdateForm& form, const NodeProto& node, Node made) {
+    OperandLists inputs, outputs;
+    if (form.many == UpdateForm::Many::Tensors) {
+      TRY(auto flat, ids_of(node.input(), &Importer::operand));
+      TRY(inputs, group_inputs(form, flat));
+      TRY(flat, ids_of(node.output(), &Importer::result));
+      outputs = group_outputs(form, inputs[static_cast<size_t>(form.weight)].size(), flat);
+    } else {
+      TRY(inputs, sequence_operands(form, node));
+      TRY(outputs, sequence_results(form, node, inputs[static_cast<size_t>(form.weight)].size()));
+    }
+    TRY(auto divided, divide(form, made, inputs, outputs));
+    if (divided.empty()) return input_error("updates no weight: its sequences are empty");
+    for (auto& one : divided) out_.graph.add_node(std::move(one));
+    return {};
+  }
+
+  template <class Names>
+  Result<std::vector<TensorId>> ids_of(const Names& names, Result<TensorId> (Importer::*find)(const std::string&)) {
+    std::vector<TensorId> ids;
+    for (auto& name : names) {
+      TRY(auto id, (this->*find)(name));
+      ids.push_back(id);
+    }
+    return ids;
+  }
+
+  // A sequence that is an input of the graph has the elements that the form says: the weights that are trained, or
+  // those whose gradients the file names.
+  Result<OperandLists> sequence_operands(const UpdateForm& form, const NodeProto& node) {
+    OperandLists lists;
+    const int last = form.weight + form.groups();
+    if (node.input_size() < last) return input_error("has {} inputs; it takes {}", node.input_size(), last);
+    const auto weights = weights_of(form, node);
+    for (int i = 0; i < node.input_size(); ++i) {
+      auto& name = node.input(i);
+      lists.emplace_back();
+      if (i < form.weight || i >= last) {
+        TRY(auto id, operand(name));
+        lists.back() = {id};
+      } else if (auto at = sequences_.find(name); at != sequences_.end()) {
+        lists.back() = at->second;
+      } else if (!open_sequences_.contains(name)) {
+        lists.back() = {};
+        TRY(auto id, operand(name));  // a plain tensor: the form for a single weight
+        lists.back() = {id};
+      } else {
+        if (weights.empty())
+          return input_error("'{}' is a sequence whose elements are not known", name)
+              .hint("an optimizer graph goes beside its training graph: --optimizer-graph F.onnx");
+        TRY(lists.back(), open_elements(form, i, name, weights));
+        sequences_[name] = lists.back();
+      }
+    }
+    return lists;
+  }
+
+  std::vector<Trained> weights_of(const UpdateForm& form, const NodeProto& node) const {
+    auto known = sequences_.find(node.input(form.gradient));
+    if (known == sequences_.end()) return trained_;
+    std::vector<Trained> weights;
+    for (auto id : known->second) {
+      auto& gradient = out_.graph.at(id);
+      weights.push_back({gradient.name.substr(0, gradient.name.rfind("_grad")), gradient.type});
+    }
+    return weights;
+  }
+
+  Result<std::vector<TensorId>> open_elements(const UpdateForm& form, int input, const std::string& sequence,
+                                              const std::vector<Trained>& weights) {
+    std::vector<TensorId> list;
+    for (auto& weight : weights) {
+      auto name = input == form.weight     ? weight.name
+                  : input == form.gradient ? weight.name + "_grad"
+                                           : weight.name + "." + sequence;
+      TRY(auto id, define({name, weight.type, Role::Input, {}}));
+      out_.graph.inputs.push_back(id);
+      list.push_back(id);
+    }
+    return list;
+  }
+
+  Result<OperandLists> sequence_results(const UpdateForm& form, const NodeProto& node, size_t weights) {
+    OperandLists lists;
+    for (int o = 0; o < node.output_size(); ++o) {
+      auto& name = node.output(o);
+      lists.emplace_back();
+      if (o < form.updated || name.empty()) {
+        TRY(auto id, result(name));
+        lists.back() = {id};
+        continue;
+      }
+      for (size_t w = 0; w < weights; ++w) {
+        TRY(auto id, define({fmt::format("{}.{}", name, w), {}, Role::Activation, {}}));
+        lists.back().push_back(id);
+      }
+      sequences_[name] = lists.back();
+      updated_.insert(name);
+    }
+    return lists;
+  }
+
   Result<void> add_constant(const NodeProto& node, const Attributes& attributes) {
     TRY(auto value, constant_value(attributes));
     if (node.output_size() != 1) return input_error("has {} outputs instead of one", node.output_size());
@@ -238,6 +418,8 @@ class Importer {
   Result<TensorId> operand(const std::string& name) {
     if (name.empty()) return TensorId{};
     if (auto at = ids_.find(name); at != ids_.end()) return at->second;
+    if (sequences_.contains(name) || open_sequences_.contains(name))
+      return input_error("reads '{}', a sequence; only updates of weights take one", name);
     for (auto& node : file_.node())
       if (std::ranges::find(node.output(), name) != node.output().end())
         return input_error("reads '{}' before anything makes it", name)
@@ -261,14 +443,21 @@ class Importer {
       return input_error("makes '{}', {}; only tensors are supported", name, kind_of(declared));
     auto element = element_of(declared.tensor_type().elem_type());
     auto shape = resolve(declared_shape(*at->second), out_.dims);
-    if (!element || !declared.tensor_type().has_shape() || !shape || checked_count(*shape).value_or(0) == 0)
-      return TensorType{};
+    if (!element) return TensorType{};
+    if (!declared.tensor_type().has_shape() || !shape || checked_count(*shape).value_or(0) == 0)
+      return TensorType{facts(*element).becomes, {}};
     return TensorType{facts(*element).becomes, *std::move(shape)};
   }
 
   Result<void> add_outputs() {
     if (file_.output_size() == 0) return input_error("the graph has no outputs");
     for (auto& output : file_.output()) {
+      if (auto list = sequences_.find(output.name()); list != sequences_.end()) {
+        if (!updated_.contains(output.name()))
+          return input_error("output '{}' is a sequence; only tensors are supported", output.name());
+        out_.graph.outputs.insert(out_.graph.outputs.end(), list->second.begin(), list->second.end());
+        continue;
+      }
       auto at = ids_.find(output.name());
       if (at == ids_.end()) return input_error("output '{}' is made by no node", output.name());
       out_.graph.outputs.push_back(at->second);
@@ -292,6 +481,7 @@ class Importer {
   const GraphProto& file_;
   const ImportOptions& options_;
   const std::filesystem::path& folder_;
+  std::vector<Trained> trained_;
   NodeNames node_names_;
   ImportedModel out_;
   std::map<std::string, int> sets_;
@@ -299,6 +489,9 @@ class Importer {
   std::map<std::string, const ValueInfoProto*> declared_;
   std::set<std::pair<std::string, std::string>> functions_;
   std::unordered_map<std::string, TensorId> ids_;
+  std::unordered_map<std::string, std::vector<TensorId>> sequences_;  // by name, as far as the file has been read
+  std::unordered_set<std::string> open_sequences_;                    // inputs of the graph
+  std::unordered_set<std::string> updated_;                           // what updates make
   std::map<Element, std::vector<std::string>> converted_;
 };
 
@@ -308,6 +501,15 @@ Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const Import
                                   const std::filesystem::path& folder) {
   TRY(auto model, parse_model(bytes));
   return Importer(*model, options, folder).run();
+}
+
+Result<ImportedModel> import_optimizer(const std::filesystem::path& path, const std::vector<Trained>& trained) {
+  TRY(auto bytes, read_file(path));
+  TRY(auto proto, parse_model(bytes));
+  const ImportOptions options;
+  auto model = Importer(*proto, options, path.parent_path(), trained).run();
+  if (!model) return std::move(model).error().within(path.string());
+  return model;
 }
 
 Result<ImportedModel> import_onnx(const std::filesystem::path& path, const ImportOptions& options) {

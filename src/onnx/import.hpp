@@ -35,8 +35,20 @@ struct ImportedModel {
 //    (values only: an input of such a type is refused).
 //  - Node.version is the operator-set version of its domain; "ai.onnx" is "". Types of tensors that nodes make are the
 //    declared ones where the file declares them in full, else default: ops::infer_types fills them in.
-// Control flow, local functions, sequences, sparse tensors and strings are refused, by name of the node or tensor.
+//  - Sequences are known by their elements and vanish: SequenceConstruct, SequenceEmpty, SequenceInsert, SequenceErase,
+//    SequenceAt and SequenceLength leave nothing. An update of several weights becomes one node a weight.
+// Control flow, local functions, sparse tensors and strings are refused, by name of the node or tensor.
 Result<ImportedModel> import_onnx(const std::filesystem::path& path, const ImportOptions& options);
+
+// A weight that a training graph trains.
+struct Trained {
+  std::string name;
+  TensorType type;
+};
+
+// An optimizer graph, whose inputs may be sequences: of these weights, in this order, of their gradients (called
+// <weight>_grad) and of their moments (<weight>.<sequence>).
+Result<ImportedModel> import_optimizer(const std::filesystem::path& path, const std::vector<Trained>& trained);
 
 // The same from memory; tensors kept in files of their own are refused unless `folder` says where they are.
 Result<ImportedModel> import_onnx(std::span<const std::byte> bytes, const ImportOptions& options,

@@ -260,7 +260,13 @@
   X(InPlaceAccumulatorV2)                \
   X(SGD)                                 \
   X(SGDMicrosoft)                        \
-  X(SGDOptimizer)
+  X(SGDOptimizer)                        \
+  X(SGDOptimizerV2)                      \
+  X(AdamWOptimizer)                      \
+  X(Momentum)                            \
+  X(Adagrad)                             \
+  X(Adam)                                \
+  X(Increment)
 
 namespace tessera::ops::defined {
 

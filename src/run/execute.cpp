@@ -160,7 +160,10 @@ Result<report::RunReport> infer(const ModelSource& source, const CompileOptions&
   onnx::Binding expected;
   if (options.reference) {
     std::vector<onnx::Slot> slots;
-    for (auto id : graph.outputs) slots.push_back(onnx::slot(graph, id));
+    for (auto id : graph.outputs) {
+      slots.push_back(onnx::slot(graph, id));
+      slots.back().what = "output";
+    }
     TRY(auto arrays, onnx::read_arrays(*options.reference));
     TRY(expected, onnx::bind_arrays(slots, arrays, onnx::Rows::Exact, *options.reference));
   }

@@ -37,7 +37,7 @@ Result<Model> from_file(const ModelSource& source) {
   model.graph = std::move(imported.graph);
   model.notes = std::move(imported.notes);
   if (!source.optimizer_graph) return model;
-  TRY(auto optimizer, onnx::import_onnx(*source.optimizer_graph, onnx::ImportOptions{}));
+  TRY(auto optimizer, onnx::import_optimizer(*source.optimizer_graph, train::accumulated_weights(model.graph)));
   model.optimizer_graph = std::move(optimizer.graph);
   model.notes.insert(model.notes.end(), optimizer.notes.begin(), optimizer.notes.end());
   return model;

@@ -16,7 +16,7 @@ bool is_cross_entropy(const Node& node) {
   return node.op.type == "SoftmaxCrossEntropyLoss" || node.op.type == "SoftmaxCrossEntropyLossInternal";
 }
 bool is_loss(const Node& node) {
-  return is_cross_entropy(node) || node.op.type == "MSELoss" || node.op.type == "NegativeLogLikelihoodLoss";
+  return is_cross_entropy(node) || node.op.type.ends_with("Loss");
 }
 
 void erase_input(Graph& graph, TensorId t) {
@@ -45,6 +45,16 @@ void complete_losses(Graph& graph) {
   }
 }
 
+// Told by the declared type; where the file declares none, a sum would have a reader.
+bool gives_only_a_flag(const Graph& graph, const Node& accumulator) {
+  if (accumulator.outputs.size() != 1 || !accumulator.outputs[0]) return false;
+  auto only = accumulator.outputs[0];
+  auto& type = graph.at(only).type;
+  if (type.dtype == DType::Bool) return true;
+  if (type != TensorType{} || accumulator.op.domain.empty()) return false;
+  return std::ranges::none_of(graph.nodes(), [&](const Node& n) { return std::ranges::count(n.inputs, only) > 0; });
+}
+
 Result<void> adopt_accumulators(Program& program) {
   auto& graph = program.graph;
   for (size_t n = 0; n < graph.nodes().size(); ++n) {
@@ -70,9 +80,9 @@ Result<void> adopt_accumulators(Program& program) {
                          graph.at(program.reset).name, graph.at(reset).name);
     if (!program.reset) program.reset = reset ? reset : add_reset_flag(graph);
     // ONNX Runtime's only output may be the flag "updated"; the optimizer reads the sum, so it is named too.
-    auto only = graph.at(id).outputs.size() == 1 ? graph.at(id).outputs[0] : TensorId{};
-    if (only && graph.at(only).type.dtype == DType::Bool) {
+    if (gives_only_a_flag(graph, graph.at(id))) {
       auto kept = graph.at(graph.at(id).inputs[0]);
+      graph.at(graph.at(id).outputs[0]).type = {DType::Bool, {1}};
       auto sum = graph.add_tensor({kept.name + ".sum", kept.type, Role::Activation, {}});
       graph.at(id).outputs.push_back(sum);
     }
@@ -87,17 +97,16 @@ Result<void> adopt_accumulators(Program& program) {
 // weight that the same update changes.
 class OptimizerMerge {
  public:
-  OptimizerMerge(Graph& training, const Graph& optimizer, const Options& options)
-      : graph_(training), optimizer_(optimizer), options_(options) {}
+  OptimizerMerge(Graph& training, const Graph& optimizer) : graph_(training), optimizer_(optimizer) {}
 
   Result<void> run() {
     for (auto& node : optimizer_.nodes()) {
       Node copy = node;
       copy.phase = Phase::Optimizer;
       copy.name = node.name;
-      for (size_t i = 0; i < node.inputs.size(); ++i) {
-        if (!node.inputs[i]) continue;
-        TRY(copy.inputs[i], map(node, i));
+      for (auto& input : copy.inputs) {
+        if (!input) continue;
+        TRY(input, map(node, input));
       }
       for (size_t o = 0; o < node.outputs.size(); ++o)
         if (node.outputs[o])
@@ -110,16 +119,18 @@ class OptimizerMerge {
   }
 
  private:
-  Result<TensorId> map(const Node& node, size_t operand) {
-    auto theirs = node.inputs[operand];
+  Result<TensorId> map(const Node& node, TensorId theirs) {
     if (auto at = made_.find(theirs); at != made_.end()) return at->second;
     auto& tensor = optimizer_.at(theirs);
     auto ours = graph_.find_tensor(tensor.name);
-    if (!ours && is_update(node) && operand == operands_of_update(node).gradient) ours = gradient_of(node);
+    const auto operands = is_update(node) ? operands_of_update(node) : UpdateOperands{};
+    const bool gradient = theirs == operands.gradient;
+    // A gradient by its own name is that of one micro-batch: the optimizer means their sum.
+    if (gradient && (!ours || graph_.at(ours).role == Role::Activation))
+      if (auto buffer = buffer_of(node)) ours = buffer;
     if (ours && graph_.at(ours).role == Role::State) ours = accumulated(graph_, ours);
-    if (!ours && !tensor.value.empty()) ours = graph_.add_tensor(tensor);
-    if (!ours && is_update(node) && static_cast<int>(operand) == operands_of_update(node).rate)
-      ours = graph_.add_tensor({tensor.name, tensor.type, Role::Constant, rate_value(tensor.type)});
+    const bool own = is_update(node) && theirs != operands.weight && !gradient;  // the rate, the step, a moment
+    if (!ours && (own || !tensor.value.empty())) ours = graph_.add_tensor(tensor);
     if (!ours)
       return input_error("optimizer graph: node '{}' ({}) reads '{}', which the training graph does not have",
                          node.name, to_string(node.op), tensor.name)
@@ -133,20 +144,15 @@ class OptimizerMerge {
     return made_[theirs] = ours;
   }
 
-  TensorId gradient_of(const Node& node) const {
-    auto& weight = optimizer_.at(node.inputs[operands_of_update(node).weight]).name;
+  TensorId buffer_of(const Node& node) const {
+    auto& weight = optimizer_.at(operands_of_update(node).weight).name;
     for (auto* suffix : {"_grad.accumulation.buffer", "_grad"})
-      if (auto t = graph_.find_tensor(weight + suffix)) return t;
+      if (auto t = graph_.find_tensor(weight + suffix); t && graph_.at(t).role == Role::State) return t;
     return {};
-  }
-
-  TensorData rate_value(const TensorType& type) const {
-    return TensorData::scalar(options_.learning_rate.value_or(0.01f)).reshaped(type.shape);
   }
 
   Graph& graph_;
   const Graph& optimizer_;
-  const Options& options_;
   std::map<TensorId, TensorId> made_;  // the optimizer graph's tensors in the training graph
 };
 
@@ -162,10 +168,7 @@ Result<void> split_updates(Program& program) {
     if (!is_update(graph.at(id))) continue;
     graph.at(id).phase = Phase::Optimizer;
     auto operands = operands_of_update(graph.at(id));
-    if (graph.at(id).inputs.size() <= operands.gradient)
-      return input_error("node '{}' ({}): an update has a weight and a gradient", graph.at(id).name,
-                         to_string(graph.at(id).op));
-    auto weight = graph.at(id).inputs[operands.weight], gradient = graph.at(id).inputs[operands.gradient];
+    const auto [weight, gradient] = std::pair(operands.weight, operands.gradient);
     auto producer = uses.producer[static_cast<size_t>(gradient.index)];
     if (producer.index < 0)
       return input_error("node '{}' ({}): its gradient '{}' is made by no node", graph.at(id).name,
@@ -173,7 +176,8 @@ Result<void> split_updates(Program& program) {
     if (is_accumulator(graph.at(producer))) continue;
     if (!program.reset) program.reset = add_reset_flag(graph);
     TRY(auto buffer, add_accumulator(graph, weight, gradient, program.reset));
-    graph.at(id).inputs[operands.gradient] = accumulated(graph, buffer);
+    auto& inputs = graph.at(id).inputs;
+    std::replace(inputs.begin(), inputs.end(), gradient, accumulated(graph, buffer));
     after[static_cast<size_t>(producer.index)].push_back(NodeId{static_cast<int32_t>(graph.nodes().size() - 1)});
   }
   std::vector<NodeId> order, updates;
@@ -202,14 +206,12 @@ Result<void> adopt_parameters(Program& program, const Options& options) {
   std::map<TensorId, Parameter> found;
   for (auto& node : graph.nodes()) {
     if (!is_update(node)) continue;
-    auto operands = operands_of_update(node);
-    auto weight = node.inputs[operands.weight], gradient = node.inputs[operands.gradient];
+    const auto [weight, gradient, rate, updated] = operands_of_update(node);
     CHECK_OK(weight_like(weight));
     if (found.contains(weight))
       return input_error("node '{}' ({}) updates '{}' a second time", node.name, to_string(node.op),
                          graph.at(weight).name);
-    found[weight] = {
-        .weight = weight, .accumulator = {}, .updated = node.outputs.empty() ? TensorId{} : node.outputs[0]};
+    found[weight] = {.weight = weight, .accumulator = {}, .updated = updated};
     for (auto& other : graph.nodes())
       if (is_accumulator(other) && other.outputs.back() == gradient) found[weight].accumulator = other.inputs[0];
   }
@@ -231,41 +233,6 @@ Result<void> adopt_parameters(Program& program, const Options& options) {
       program.parameters.push_back(found.contains(t) ? found[t] : Parameter{.weight = t});
   }
   return has_optimizer ? Result<void>{} : add_updates(program, options);
-}
-
-Result<void> override_rate(Graph& graph, float rate) {
-  for (size_t n = 0; n < graph.nodes().size(); ++n) {
-    NodeId id{static_cast<int32_t>(n)};
-    if (!is_update(graph.at(id))) continue;
-    auto operand = operands_of_update(graph.at(id)).rate;
-    if (operand < 0) {
-      graph.at(id).attributes.set("lr", rate);
-      continue;
-    }
-    auto t = graph.at(id).inputs[static_cast<size_t>(operand)];
-    if (graph.at(t).role == Role::Activation)
-      return input_error("node '{}' computes its learning rate: --lr cannot replace it", graph.at(id).name)
-          .hint("leave --lr out");
-    graph.at(t).value = TensorData::scalar(rate).reshaped(graph.at(t).type.shape);
-    graph.at(t).role = Role::Constant;
-    erase_input(graph, t);
-  }
-  return {};
-}
-
-// A learning rate that is a bare input of the graph is a constant of the run.
-void default_rates(Graph& graph) {
-  for (auto& node : graph.nodes()) {
-    if (!is_update(node)) continue;
-    auto operand = operands_of_update(node).rate;
-    if (operand < 0) continue;
-    auto t = node.inputs[static_cast<size_t>(operand)];
-    auto& tensor = graph.at(t);
-    if (tensor.role == Role::Activation) continue;
-    if (tensor.value.empty()) tensor.value = TensorData::scalar(0.01f).reshaped(tensor.type.shape);
-    tensor.role = Role::Constant;
-    erase_input(graph, t);
-  }
 }
 
 Result<void> find_loss(Program& program) {
@@ -291,6 +258,9 @@ Result<void> find_loss(Program& program) {
 // --trainable on a ready-made graph: what is not chosen loses its accumulator and its update, and dead code goes.
 Result<void> restrict_to(Program& program, std::string_view choice) {
   if (choice == "all") return {};
+  if (choice.starts_with("lora:"))
+    return input_error("--trainable {}: adapters are added to an inference graph, and this is a training graph", choice)
+        .hint("give the inference graph and --loss");
   auto& graph = program.graph;
   TRY(auto chosen, choose_trainable(graph, choice));
   std::vector<NodeId> kept;
@@ -298,7 +268,7 @@ Result<void> restrict_to(Program& program, std::string_view choice) {
     auto& node = graph.nodes()[n];
     bool dropped = std::ranges::any_of(program.parameters, [&](const Parameter& p) {
       bool frozen = std::ranges::find(chosen, p.weight) == chosen.end();
-      return frozen && ((is_update(node) && node.outputs[0] == p.updated) ||
+      return frozen && ((is_update(node) && operands_of_update(node).updated == p.updated) ||
                         (is_accumulator(node) && node.inputs[0] == p.accumulator));
     });
     if (!dropped) kept.push_back(NodeId{static_cast<int32_t>(n)});
@@ -316,9 +286,8 @@ Result<Program> adopt(Graph graph, std::optional<Graph> optimizer_graph, const O
   CHECK_OK(verify(program.graph));
   complete_losses(program.graph);
   CHECK_OK(adopt_accumulators(program));
-  if (optimizer_graph) CHECK_OK(OptimizerMerge(program.graph, *optimizer_graph, options).run());
-  if (options.learning_rate) CHECK_OK(override_rate(program.graph, *options.learning_rate));
-  default_rates(program.graph);
+  if (optimizer_graph) CHECK_OK(OptimizerMerge(program.graph, *optimizer_graph).run());
+  CHECK_OK(complete_updates(program.graph, options.learning_rate));
   CHECK_OK(simplify::simplify(program.graph));
   CHECK_OK(split_updates(program));
   CHECK_OK(adopt_parameters(program, options));

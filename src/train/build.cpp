@@ -6,6 +6,8 @@
 #include "simplify/simplify.hpp"
 #include "train/adopt.hpp"
 #include "train/backward.hpp"
+#include "train/batch_norm.hpp"
+#include "train/lora.hpp"
 #include "train/steps.hpp"
 #include "train/trainable.hpp"
 
@@ -29,6 +31,22 @@ std::vector<Parameter> frozen_parameters(const Graph& graph) {
   return all;
 }
 
+// PyTorch's losses between an output and a target of its shape, as operators.
+std::string_view elementwise_loss(Loss loss) {
+  switch (loss) {
+    case Loss::L1:
+      return "L1Loss";
+    case Loss::Huber:
+      return "HuberLoss";
+    case Loss::Bce:
+      return "BCELoss";
+    case Loss::BceLogits:
+      return "BCEWithLogitsLoss";
+    default:
+      return "MSELoss";
+  }
+}
+
 // The truth comes in as one more input: class indices beside the scores' batch axes, or a target like the output.
 Result<void> add_loss(Program& program, Loss loss) {
   auto& graph = program.graph;
@@ -37,19 +55,22 @@ Result<void> add_loss(Program& program, Loss loss) {
   if (type.dtype != DType::F32)
     return input_error("output '{}' is {}: a loss needs float scores", graph.at(scores).name, name_of(type.dtype));
   ops::Builder build(graph);
-  if (loss == Loss::CrossEntropy) {
+  if (loss == Loss::CrossEntropy || loss == Loss::Nll) {
     if (type.shape.size() < 2)
-      return input_error("output '{}' is {}: cross_entropy needs scores [batch, classes, ...]", graph.at(scores).name,
-                         to_string(type))
+      return input_error("output '{}' is {}: {} needs scores [batch, classes, ...]", graph.at(scores).name,
+                         to_string(type), name_of(loss))
           .hint("--loss mse takes an output of any shape");
     Shape labels{type.shape[0]};
     labels.insert(labels.end(), type.shape.begin() + 2, type.shape.end());
     program.label = graph.add_tensor({"label", {DType::I64, labels}, Role::Input, {}});
-    program.loss = build.node({"", "SoftmaxCrossEntropyLoss"}, {scores, program.label},
-                              {{"reduction", std::string("mean")}}, "loss", 2)[0];
+    const bool logarithms = loss == Loss::Nll;
+    program.loss =
+        build.node({"", logarithms ? "NegativeLogLikelihoodLoss" : "SoftmaxCrossEntropyLoss"}, {scores, program.label},
+                   {{"reduction", std::string("mean")}}, "loss", logarithms ? 1 : 2)[0];
   } else {
     program.label = graph.add_tensor({"target", type, Role::Input, {}});
-    program.loss = build.node({"com.microsoft", "MSELoss"}, {scores, program.label}, {}, "loss");
+    program.loss = build.node({"com.microsoft", std::string(elementwise_loss(loss))}, {scores, program.label},
+                              {{"reduction", std::string("mean")}}, "loss");
   }
   CHECK_OK(build.status());
   graph.inputs.push_back(program.label);
@@ -65,13 +86,37 @@ Result<Program> typed_program(Graph graph, simplify::Compositions which) {
   return program;
 }
 
+// Adapters are added where the choice is theirs.
+Result<std::vector<TensorId>> prepare_trainable(Graph& graph, const Options& options) {
+  const auto choice = options.trainable.value_or("all");
+  TRY(auto rank, lora_rank(choice));
+  if (!rank) {
+    if (options.lora_alpha || options.lora_layers)
+      return input_error("--lora-alpha and --lora-layers go with --trainable lora:RANK, not with '{}'", choice);
+    return choose_trainable(graph, choice);
+  }
+  const LoraOptions lora{
+      .rank = *rank, .alpha = options.lora_alpha.value_or(16.0f), .layers = options.lora_layers.value_or("*")};
+  TRY(auto trainable, add_lora(graph, lora));
+  if (auto rest = beside_lora(choice); !rest.empty()) {
+    TRY(auto more, choose_trainable(graph, rest));
+    trainable.insert(trainable.end(), more.begin(), more.end());
+  }
+  std::ranges::sort(trainable);
+  const auto twice = std::ranges::unique(trainable);
+  trainable.erase(twice.begin(), twice.end());
+  return trainable;
+}
+
 Result<Program> from_inference(Graph graph, const Options& options) {
   if (!options.loss)
     return input_error("'{}' is an inference graph: training it needs a loss", graph.name)
         .hint("for example --loss cross_entropy, or --loss mse");
   if (graph.outputs.empty()) return input_error("'{}' has no output to take a loss of", graph.name);
   TRY(auto program, typed_program(std::move(graph), simplify::Compositions::WithoutGradient));
-  TRY(auto trainable, choose_trainable(program.graph, options.trainable.value_or("all")));
+  TRY(auto trainable, prepare_trainable(program.graph, options));
+  if (options.batch_norm == BatchNorm::Train) train_batch_norms(program.graph);
+  program.parameters = frozen_parameters(program.graph);
   CHECK_OK(add_loss(program, *options.loss));
   program.reset = add_reset_flag(program.graph);
   CHECK_OK(
@@ -87,6 +132,16 @@ Result<Program> from_inference(Graph graph, const Options& options) {
 
 }  // namespace
 
+std::vector<onnx::Trained> accumulated_weights(const Graph& graph) {
+  std::vector<onnx::Trained> weights;
+  for (auto& node : graph.nodes()) {
+    if (!is_accumulator(node) || node.inputs.empty() || !node.inputs[0]) continue;
+    auto& buffer = graph.at(node.inputs[0]);
+    weights.push_back({buffer.name.substr(0, buffer.name.rfind("_grad")), buffer.type});
+  }
+  return weights;
+}
+
 Result<Program> inference_program(Graph graph) {
   TRY(auto program, typed_program(std::move(graph), simplify::Compositions::All));
   CHECK_OK(simplify::prune(program.graph));
@@ -96,6 +151,7 @@ Result<Program> inference_program(Graph graph) {
 
 Result<Program> training_program(Graph graph, std::optional<Graph> optimizer_graph, const Options& options) {
   auto kind = kind_of(graph);
+  CHECK_OK(check_tuning(options));
   if (kind != GraphKind::Inference && options.loss)
     return input_error("'{}' is a training graph and has its own loss: --loss {} contradicts it", graph.name,
                        name_of(*options.loss))

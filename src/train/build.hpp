@@ -5,6 +5,7 @@
 
 #include <optional>
 
+#include "onnx/import.hpp"
 #include "train/options.hpp"
 #include "train/program.hpp"
 
@@ -17,6 +18,9 @@ enum class GraphKind : uint8_t {
   Complete,  // forward, backward and optimizer in one
 };
 GraphKind kind_of(const Graph& graph);
+
+// The weights that a training graph accumulates gradients of, in its order: what an optimizer graph's sequences hold.
+std::vector<onnx::Trained> accumulated_weights(const Graph& graph);
 
 // The graph for `infer`, simplified: types are inferred, constants folded, dead code is gone.
 Result<Program> inference_program(Graph graph);

@@ -40,7 +40,10 @@ Result<Dataset> bind_dataset(const Program& program, std::span<const onnx::Named
                              const std::string& source) {
   std::vector<onnx::Slot> slots;
   for (auto id : program.data) slots.push_back(onnx::slot(program.graph, id));
-  if (program.label) slots.push_back(onnx::slot(program.graph, program.label, {"label", "target"}));
+  if (program.label) {
+    slots.push_back(onnx::slot(program.graph, program.label, {"label", "target"}));
+    slots.back().careful = true;  // a wrong truth would train, and nobody would notice
+  }
   TRY(auto bound, onnx::bind_arrays(slots, arrays, rows, source));
   if (rows == onnx::Rows::Samples) CHECK_OK(check_counts(slots, bound.values, source));
   Dataset set{.data = std::move(bound.values), .label = {}, .notes = std::move(bound.notes)};

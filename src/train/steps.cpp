@@ -1,5 +1,6 @@
 #include "train/steps.hpp"
 
+#include "graph/updates.hpp"
 #include "ops/builder.hpp"
 
 namespace tessera::train {
@@ -18,13 +19,18 @@ bool is_accumulator(const Node& node) {
 }
 
 bool is_update(const Node& node) {
-  if (node.op.type == "SGDOptimizer") return node.op.domain == "com.microsoft";
-  return node.op.type == "SGD" && in_either_domain(node);
+  return update_form(node.op) != nullptr;
 }
 
 UpdateOperands operands_of_update(const Node& node) {
-  if (node.op.type == "SGDOptimizer") return {.weight = 1, .gradient = 2, .rate = 0};
-  return {.weight = 0, .gradient = 1, .rate = node.inputs.size() > 2 && node.inputs[2] ? 2 : -1};
+  auto& form = *update_form(node.op);
+  auto operand = [](const std::vector<TensorId>& list, int i) {
+    return i >= 0 && static_cast<size_t>(i) < list.size() ? list[static_cast<size_t>(i)] : TensorId{};
+  };
+  return {.weight = operand(node.inputs, form.weight),
+          .gradient = operand(node.inputs, form.gradient),
+          .rate = operand(node.inputs, form.rate >= 0 ? form.rate : 2),
+          .updated = operand(node.outputs, form.updated)};
 }
 
 TensorId add_reset_flag(Graph& graph) {
@@ -51,19 +57,6 @@ TensorId accumulated(const Graph& graph, TensorId buffer) {
   for (auto& node : graph.nodes())
     if (is_accumulator(node) && node.inputs[0] == buffer) return node.outputs.back();
   return {};
-}
-
-Result<void> add_updates(Program& program, const Options& options) {
-  auto& graph = program.graph;
-  ops::Builder build(graph, Phase::Optimizer);
-  auto rate = build.scalar(options.learning_rate.value_or(0.01f), "learning_rate");
-  for (auto& parameter : program.parameters) {
-    if (!parameter.accumulator) continue;
-    parameter.updated = build.node({"com.microsoft", "SGDOptimizer"},
-                                   {rate, parameter.weight, accumulated(graph, parameter.accumulator)}, {},
-                                   graph.at(parameter.weight).name + "_update");
-  }
-  return build.status();
 }
 
 }  // namespace tessera::train

@@ -4,6 +4,8 @@
 //                        | SGDOptimizer(lr, fc1.weight, accumulated)
 #pragma once
 
+#include <optional>
+
 #include "train/options.hpp"
 #include "train/program.hpp"
 
@@ -12,12 +14,18 @@ namespace tessera::train {
 bool is_accumulator(const Node& node);
 bool is_update(const Node& node);  // one parameter's step of an optimizer
 
-// Which operands of an update are which, in the form that the node has.
+// Which operands of an update are which, in the form that the node has; absent ones are TensorId{}.
 struct UpdateOperands {
-  size_t weight = 0, gradient = 0;
-  int rate = -1;  // -1: the learning rate is an attribute
+  TensorId weight, gradient, rate, updated;
 };
 UpdateOperands operands_of_update(const Node& node);
+
+// Gives every update what a file may leave open: a constant rate (`rate` where it is given), a counter for its step,
+// states that start at zero, and outputs for all that it changes.
+//
+//   AdamWOptimizer(lr, step, w, g, m, v) -> (flag)     becomes     Increment(step) -> step.now,
+//   AdamWOptimizer(lr = 0.001, step.now, w, g, m, v) -> (, w_updated, m_updated, v_updated)
+Result<void> complete_updates(Graph& graph, std::optional<float> rate);
 
 TensorId add_reset_flag(Graph& graph);  // the input lazy_reset_grad: u8[1]
 

@@ -8,6 +8,8 @@ namespace {
 
 constexpr float kNoise = 0.25f;  // beside patterns of +-1: every sample is its own, every class can be told
 
+constexpr int64_t kKinds = 16;  // of samples, where the truth is not a class
+
 // The shape of `n` micro-batches of an input, sample by sample.
 Shape samples_shape(const TensorType& input, int64_t n) {
   Shape shape = input.shape.empty() ? Shape{1} : input.shape;
@@ -18,13 +20,13 @@ Shape samples_shape(const TensorType& input, int64_t n) {
 TensorData patterns(const TensorType& input, const std::vector<int64_t>& classes, int64_t n, Random& random) {
   Shape shape = samples_shape(input, n);
   const int64_t samples = shape[0], width = count(shape) / samples;
-  int64_t kinds = 1;
+  int64_t kinds = classes.empty() ? kKinds : 1;
   for (auto c : classes) kinds = std::max(kinds, c + 1);
   std::vector<float> pattern(static_cast<size_t>(kinds * width)), values;
   for (auto& v : pattern) v = random.uniform();
   values.reserve(static_cast<size_t>(samples * width));
   for (int64_t s = 0; s < samples; ++s) {
-    const int64_t kind = classes.empty() ? 0 : classes[static_cast<size_t>(s) % classes.size()];
+    const int64_t kind = classes.empty() ? s % kKinds : classes[static_cast<size_t>(s) % classes.size()];
     for (int64_t i = 0; i < width; ++i)
       values.push_back(pattern[static_cast<size_t>(kind * width + i)] + kNoise * random.normal());
   }
@@ -60,6 +62,19 @@ TensorData teacher(const TensorData& x, const TensorType& target, int64_t n, Ran
   return TensorData::f32(std::move(shape), values);
 }
 
+// Whether the truth is the probability of something: 0 or 1.
+bool is_probability(const Program& program) {
+  for (auto& node : program.graph.nodes())
+    if (!node.outputs.empty() && node.outputs[0] == program.loss) return node.op.type.starts_with("BCE");
+  return false;
+}
+
+TensorData zero_or_one(const TensorData& data) {
+  std::vector<float> values;
+  for (float v : data.as<float>()) values.push_back(v > 0 ? 1.0f : 0.0f);
+  return TensorData::f32(data.shape(), values);
+}
+
 }  // namespace
 
 Dataset synthetic_samples(const Program& program, int64_t micro_batches, uint64_t seed) {
@@ -87,6 +102,7 @@ Dataset synthetic_samples(const Program& program, int64_t micro_batches, uint64_
     set.label = teacher(set.data[0], label, micro_batches, random);
   else
     set.label = TensorData::zeros({label.dtype, samples_shape(label, micro_batches)});
+  if (kinds == 0 && is_probability(program)) set.label = zero_or_one(set.label);
   return set;
 }
 

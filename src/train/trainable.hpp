@@ -1,8 +1,9 @@
-// Which parameters train: `--trainable all | last:K | bias | PATTERN,...`.
+// Which parameters train: `--trainable all | last:K | bias | lora:RANK[,PATTERN,...] | PATTERN,...`.
 //
 //   choose_trainable(simplemlp, "last:1") -> {fc2.weight, fc2.bias};   "fc1.*" -> {fc1.weight, fc1.bias}
 #pragma once
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -11,8 +12,14 @@
 
 namespace tessera::train {
 
-// In the order of the graph's tensors. A choice that names nothing is an input error that lists what there is.
+// In the order of the graph's tensors. A choice that names nothing is an input error that lists what there is. Running
+// statistics of batch norms are not trained, they are measured: no choice but their own names has them.
 Result<std::vector<TensorId>> choose_trainable(const Graph& graph, std::string_view choice);
+
+// The rank that a choice of adapters names, "lora:4,fc.*" -> 4; nothing for any other choice.
+Result<std::optional<int64_t>> lora_rank(std::string_view choice);
+// What such a choice trains beside the adapters: "lora:4,fc.*" -> "fc.*"; empty for nothing.
+std::string_view beside_lora(std::string_view choice);
 
 // "fc*.b?as" against a name: * is any run of characters, ? is any one.
 bool matches(std::string_view pattern, std::string_view name);

@@ -75,11 +75,11 @@ TensorId Layers::conv(const std::string& name, TensorId x, const ConvShape& s) {
 }
 
 // Values near those that PyTorch starts from, but each its own, so that a mix-up of channels shows.
-TensorId Layers::batch_norm(const std::string& name, TensorId x) {
+TensorId Layers::batch_norm(const std::string& name, TensorId x, float around) {
   if (!status()) return {};
   const Shape channels{shape(x)[1]};
   auto weight = parameter(name + ".weight", channels, 0.1f, 1);
-  auto bias = parameter(name + ".bias", channels, 0.1f);
+  auto bias = parameter(name + ".bias", channels, 0.1f, around);
   auto mean = parameter(name + ".running_mean", channels, 0.1f);
   auto variance = parameter(name + ".running_var", channels, 0.1f, 1);
   return build_.node({"", "BatchNormalization"}, {x, weight, bias, mean, variance},

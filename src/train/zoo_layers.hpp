@@ -31,8 +31,8 @@ class Layers {
   TensorId linear(const std::string& name, TensorId x, int64_t out, bool bias = true);  // of a matrix
   // "Same" padding: as many outputs as strides begin; what cannot be halved goes behind.
   TensorId conv(const std::string& name, TensorId x, const ConvShape& shape);
-  TensorId batch_norm(const std::string& name, TensorId x);
-  TensorId layer_norm(const std::string& name, TensorId x);  // over the last axis
+  TensorId batch_norm(const std::string& name, TensorId x, float around = 0);  // where its biases lie
+  TensorId layer_norm(const std::string& name, TensorId x);                    // over the last axis
   TensorId relu(TensorId x) { return plain("Relu", "relu", {x}); }
   TensorId gelu(TensorId x);
   TensorId max_pool(TensorId x, int64_t kernel, int64_t stride, int64_t pad);

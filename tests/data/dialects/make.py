@@ -5,7 +5,10 @@ usage: make.py MODEL.onnx BATCH LR OUT
 MODEL is a perceptron of two linear layers, fc1 and fc2, with a ReLU between; its weights are the initial ones. Writes
   OUT/ort.onnx, OUT/ort_optimizer.onnx, OUT/weights.npz   ONNX Runtime: weights are inputs, accumulators report "updated"
   OUT/acc.onnx, OUT/acc_optimizer.onnx                    the same with accumulators whose only output is the buffer
+  OUT/sgd_sequences.onnx, OUT/adamw_sequences.onnx        optimizer graphs as generate_artifacts writes them
+  OUT/adamw_gradients.onnx                                the same with the gradients by name, as it wrote them once
   OUT/whole.onnx                                          Deeploy: forward, backward and SGD in one graph
+  OUT/adam_whole.onnx                                     the same with one Adam of ai.onnx.preview.training for all
 """
 import sys
 
@@ -94,20 +97,55 @@ def ort(reports_updated, path, optimizer_path):
     save(helper.make_graph(updates, "optimizer", ins, outs, rate), [("", 17), (MS, 1)], optimizer_path)
 
 
-def whole(path):
+def sequences(kind, gradients_by_name, path):
+    """One node for all weights: they, their gradients and moments are sequences that the graph takes as inputs."""
+    def sequence(name):
+        return helper.make_tensor_sequence_value_info(name, TensorProto.FLOAT, None)
+
+    adamw = kind == "AdamWOptimizer"
+    ins = [info("learning_rate", [1])] + ([info("step", [1], TensorProto.INT64)] if adamw else []) + [sequence("params")]
+    nodes = []
+    if gradients_by_name:
+        ins += [info(f"{name}_grad", weights[name].shape) for name in names]
+        nodes.append(node("SequenceConstruct", [f"{name}_grad" for name in names], ["gradients"], "gradients"))
+    else:
+        ins.append(sequence("gradients"))
+    moments = ["first_order_moments", "second_order_moments"] if adamw else []
+    ins += [sequence(name) for name in moments]
+    attributes = dict(alpha=0.9, beta=0.999, epsilon=1e-8, weight_decay=0.01, correct_bias=1, adam_mode=0) if adamw else {}
+    nodes.append(node(kind, ["learning_rate"] + (["step"] if adamw else []) + ["params", "gradients"] + moments,
+                      ["update_completed"], kind, MS, **attributes))
+    outs = [info("update_completed", [1], TensorProto.INT64 if adamw else TensorProto.BOOL)]
+    save(helper.make_graph(nodes, "optimizer", ins, outs), [("", 14), (MS, 1)], path)
+
+
+def whole(path, adam):
     nodes = forward() + [
         node("SoftmaxCrossEntropyLoss", ["scores", "label"], ["log_prob"], "loss"),
         node("SoftmaxCrossEntropyLossGrad", ["log_prob", "label"], ["dscores"], "loss_grad"),
     ] + backward(False, "")
-    nodes += [node("SGD", [name, f"{name}_grad"], [f"{name}_updated"], f"sgd {name}", lr=lr) for name in names]
-    graph = helper.make_graph(nodes, "whole",
-                              [info("input", [batch, inputs]), info("label", [batch], TensorProto.INT64)],
-                              [info(f"{name}_updated", weights[name].shape) for name in names],
-                              [numpy_helper.from_array(weights[name], name) for name in names])
-    save(graph, [("", 12), ("ai.onnx", 12)], path)
+    constants = [numpy_helper.from_array(weights[name], name) for name in names]
+    ins = [info("input", [batch, inputs]), info("label", [batch], TensorProto.INT64)]
+    if adam:
+        operands = ["rate", "count"] + names + [f"{name}_grad" for name in names]
+        operands += [f"{name}.{moment}" for moment in ("v", "h") for name in names]
+        made = [f"{name}{suffix}" for suffix in ("_updated", ".v_new", ".h_new") for name in names]
+        nodes.append(node("Adam", operands, made, "adam", "ai.onnx.preview.training", alpha=0.9, beta=0.999, epsilon=1e-12))
+        constants.append(numpy_helper.from_array(np.array(lr, np.float32), "rate"))
+        ins.append(info("count", [], TensorProto.INT64))
+        ins += [info(f"{name}.{moment}", weights[name].shape) for name in names for moment in ("v", "h")]
+    else:
+        nodes += [node("SGD", [name, f"{name}_grad"], [f"{name}_updated"], f"sgd {name}", lr=lr) for name in names]
+    outs = [info(f"{name}_updated", weights[name].shape) for name in names]
+    save(helper.make_graph(nodes, "whole", ins, outs, constants),
+         [("", 12), ("ai.onnx", 12), ("ai.onnx.preview.training", 1)], path)
 
 
 ort(True, f"{out}/ort.onnx", f"{out}/ort_optimizer.onnx")
 ort(False, f"{out}/acc.onnx", f"{out}/acc_optimizer.onnx")
-whole(f"{out}/whole.onnx")
+sequences("SGDOptimizerV2", False, f"{out}/sgd_sequences.onnx")
+sequences("AdamWOptimizer", False, f"{out}/adamw_sequences.onnx")
+sequences("AdamWOptimizer", True, f"{out}/adamw_gradients.onnx")
+whole(f"{out}/whole.onnx", False)
+whole(f"{out}/adam_whole.onnx", True)
 np.savez(f"{out}/weights.npz", **{name: weights[name] for name in names})

@@ -157,6 +157,29 @@ TEST_F(Dialects, OneGraphWithForwardBackwardAndOptimizer) {
   prepare();
   agrees(json(with({"train", "whole.onnx"})));
 }
+// As generate_artifacts writes them: the weights, gradients and moments are sequences without names.
+TEST_F(Dialects, OptimizerGraphsOfSequences) {
+  NEEDS_PYTHON();
+  prepare();
+  const std::vector<std::string> training{"train", "ort.onnx", "--weights", "weights.npz", "--optimizer-graph"};
+  auto beside = [&](const char* graph, const char* lr) {
+    auto command = training;
+    command.push_back(graph);
+    return with(command, lr);
+  };
+  agrees(json(beside("sgd_sequences.onnx", "0.02")));
+  python("e2e/torch_reference.py", {".", "784-128-10", "4", "8", "4", "0.002", "cross_entropy", "model.onnx",
+                                    "data.npz", "--optimizer", "AdamW"});
+  agrees(json(beside("adamw_sequences.onnx", "0.002")));
+  agrees(json(beside("adamw_gradients.onnx", "0.002")));
+}
+TEST_F(Dialects, OneGraphWithOneAdamForAllWeights) {
+  NEEDS_PYTHON();
+  prepare();
+  python("e2e/torch_reference.py", {".", "784-128-10", "4", "8", "4", "0.002", "cross_entropy", "model.onnx",
+                                    "data.npz", "--optimizer", "Adam", "eps=1e-12"});
+  agrees(json(with({"train", "adam_whole.onnx"}, "0.002")));
+}
 TEST_F(Dialects, LearningRateOfTheGraphStandsUnlessOneIsGiven) {
   NEEDS_PYTHON();
   prepare();

@@ -127,11 +127,11 @@ TEST(ImportErrors, SequencesAndOptionals) {
                            "input { name: 'x' type { sequence_type { elem_type { tensor_type { elem_type: 1 } } } "
                            "} } " +
                            out_y),
-               {"input 'x' is a sequence"});
+               {"(Relu)", "'x', a sequence"});
   expect_error(
       model_bytes("node { name: 'pack' op_type: 'SequenceConstruct' input: 'x' output: 'y' } " + x2 +
                   "output { name: 'y' type { sequence_type { elem_type { tensor_type { elem_type: 1 } } } } } "),
-      {"node 'pack' (SequenceConstruct)", "'y', a sequence"});
+      {"output 'y' is a sequence"});
 }
 TEST(ImportErrors, SparseTensors) {
   expect_error(model_bytes(relu + x2 + out_y + "sparse_initializer { values { name: 'sp' data_type: 1 } dims: 4 } "),

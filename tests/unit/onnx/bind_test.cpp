@@ -32,6 +32,27 @@ TEST(Bind, InOrderWhereNamesSayNothing) {
   EXPECT_EQ(b->notes[1], "d.npz: ignored: arr_2");
 }
 
+// A misspelt truth would train, and nobody would notice.
+TEST(Bind, ACarefulSlotIsNotGuessedBesideNamesThatFit) {
+  auto careful = slots;
+  careful[1].careful = true;
+  std::vector<NamedArray> misspelt{floats("x", {2, 2}, {1, 2, 3, 4}), floats("lable", {2}, {1, 0})};
+  auto refused = bind_arrays(careful, misspelt, Rows::Exact, "d.npz");
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().text().find("'y.1' or 'label'"), std::string::npos) << refused.error().text();
+  EXPECT_NE(refused.error().text().find("lable"), std::string::npos) << refused.error().text();
+  misspelt[0].name = "arr_0";
+  EXPECT_TRUE(bind_arrays(careful, misspelt, Rows::Exact, "d.npz"));
+}
+
+TEST(Bind, MessagesSayWhatTheArrayIsFor) {
+  std::vector<Slot> outputs{{.name = "y", .type = {DType::F32, {2}}, .what = "output"}};
+  auto refused = bind_arrays(outputs, std::vector{floats("y", {3}, {1, 2, 3})}, Rows::Exact, "y.npz");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(), "y.npz: array 'y' is [3], but output 'y' is [2]");
+  EXPECT_NE(bind_arrays(outputs, {}, Rows::Exact, "y.npz").error().message().find("output 'y'"), std::string::npos);
+}
+
 TEST(Bind, TheRestInOrderWhereSomeNamesMatch) {
   std::vector<NamedArray> arrays{floats("onnx::Add_0", {2}, {1, 0}), floats("x", {2, 2}, {1, 2, 3, 4})};
   auto b = bind_arrays(slots, arrays, Rows::Exact, "d.npz");

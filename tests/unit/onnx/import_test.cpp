@@ -57,7 +57,7 @@ TEST(Import, LargerOfTwoOperatorSetsAndVersionsByDomain) {
       "ir_version: 8 opset_import { version: 9 } opset_import { domain: 'ai.onnx' version: 13 } "
       "opset_import { domain: 'com.microsoft' version: 1 } opset_import { domain: 'ai.onnx.preview.training' "
       "version: 1 } graph { node { op_type: 'Relu' input: 'x' output: 'a' } node { op_type: 'Gelu' domain: "
-      "'com.microsoft' input: 'a' output: 'b' } node { op_type: 'Momentum' domain: 'ai.onnx.preview.training' input: "
+      "'com.microsoft' input: 'a' output: 'b' } node { op_type: 'Gradient' domain: 'ai.onnx.preview.training' input: "
       "'b' output: 'y' } " +
       value_info("input", "x", {"2"}) + "output { name: 'y' } }"));
   ASSERT_EQ(m.graph.nodes().size(), 3u);

@@ -278,17 +278,5 @@ TEST(AccumulateKernel, AddsOrStartsOverInPlace) {
       }
 }
 
-TEST(SgdKernel, EveryFormUpdatesInPlace) {
-  std::mt19937 rng(12);
-  for (Shape shape : {Shape{}, Shape{3, 11}}) {
-    auto attribute = one_node({"", "SGD"}, {f32(shape), f32(shape)}, {{"lr", 0.3f}});
-    EXPECT_EQ(kernel_failure(attribute, random_inputs(attribute.graph, attribute.node, rng), rng, 1e-6, tilings), "");
-    auto input = one_node({"", "SGD"}, {f32(shape), f32(shape), f32({1})}, {});
-    EXPECT_EQ(kernel_failure(input, random_inputs(input.graph, input.node, rng), rng, 1e-6, tilings), "");
-    auto runtime = one_node({"com.microsoft", "SGDOptimizer"}, {f32({}), f32(shape), f32(shape)}, {});
-    EXPECT_EQ(kernel_failure(runtime, random_inputs(runtime.graph, runtime.node, rng), rng, 1e-6, tilings), "");
-  }
-}
-
 }  // namespace
 }  // namespace tessera::test

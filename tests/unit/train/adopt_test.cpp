@@ -131,6 +131,28 @@ TEST(Adopt, WithoutAnOptimizerGraphTheOptionsDecide) {
   for (auto& p : program->parameters) EXPECT_TRUE(p.updated);
 }
 
+// ONNX Runtime's accumulators may say nothing but that they were updated, with or without a declared type.
+TEST(Adopt, AccumulatorsThatOnlyReport) {
+  auto ours = training_program(zoo_model("mlp:5-4-3", 2).value(), {}, {.loss = Loss::CrossEntropy}).value();
+  for (auto type : {TensorType{DType::Bool, {1}}, TensorType{DType::Bool, {}}, TensorType{}}) {
+    auto [training, optimizer] = dialect(ours);
+    for (int32_t n = 0; n < static_cast<int32_t>(training.nodes().size()); ++n) {
+      if (training.at(NodeId{n}).op.type != "InPlaceAccumulatorV2") continue;
+      auto flag = training.add_tensor({"updated", type, Role::Activation, {}});
+      training.at(NodeId{n}).outputs = {flag};
+      training.outputs.push_back(flag);
+    }
+    auto program = training_program(training, optimizer, {});
+    ASSERT_TRUE(program) << program.error().text();
+    for (auto& node : program->graph.nodes()) {
+      if (node.op.type != "SGDOptimizer") continue;
+      auto gradient = program->graph.at(node.inputs[2]);
+      EXPECT_EQ(gradient.type, program->graph.at(node.inputs[1]).type);
+    }
+    for (auto& p : program->parameters) EXPECT_TRUE(p.updated && p.accumulator);
+  }
+}
+
 TEST(Adopt, AWeightWithoutAValueIsRefused) {
   auto ours = training_program(zoo_model("mlp:5-4-3", 2).value(), {}, {.loss = Loss::CrossEntropy}).value();
   auto [training, optimizer] = dialect(ours);

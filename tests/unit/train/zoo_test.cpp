@@ -54,6 +54,10 @@ TEST_P(Networks, GrowWithTheBatch) {
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Networks,
                          testing::Values(Facts{"simplemlp", 101'770, 101'632, {1, 784}, {1, 10}},
+                                         Facts{"autoencoder", 269'992, 264'192, {1, 640}, {1, 640}},
+                                         Facts{"dscnn", 24'908, 2'656'768, {1, 1, 49, 10}, {1, 12}},
+                                         Facts{"resnet8", 78'666, 12'501'632, {1, 3, 32, 32}, {1, 10}},
+                                         Facts{"mobilenetv1", 221'794, 7'489'664, {1, 3, 96, 96}, {1, 2}},
                                          Facts{"attention", 65'664, 5'242'880, {1, 64, 128}, {1, 64, 128}}),
                          [](auto& entry) {
                            std::string name = entry.param.name;
