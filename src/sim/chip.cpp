@@ -30,25 +30,6 @@ DecodeContext context_of(const target::Target& t, const std::string& isa, const 
   return {o.timing ? &t.timing : nullptr, offered(t, isa, o.sanitize), isa.find("xpulp") != std::string::npos};
 }
 
-bool reads_float_flags(std::span<const uint8_t> code) {
-  for (size_t i = 0; i + 4 <= code.size(); i += 2) {
-    uint32_t word;
-    std::memcpy(&word, code.data() + i, 4);
-    const uint32_t csr = word >> 20, f3 = word >> 12 & 7, rd = word >> 7 & 31;
-    if ((word & 0x7f) == 0x73 && f3 != 0 && f3 != 4 && (csr == 1 || csr == 3) && rd != 0) return true;
-  }
-  return false;
-}
-
-// A program that looks at the float flags gets them exactly; for all others they need not be computed. A segment may
-// hold weights beside the code, and among many weights some look like any instruction: so the sections are asked.
-bool reads_float_flags(const Elf& elf) {
-  if (!elf.code.empty())
-    return std::ranges::any_of(elf.code, [](const auto& c) { return reads_float_flags(std::span(c)); });
-  return std::ranges::any_of(elf.segments,
-                             [](const Segment& s) { return s.executable && reads_float_flags(std::span(s.bytes)); });
-}
-
 constexpr uint32_t kDmaLocalSpan = 1u << 20;  // local addresses of the DMA have 20 bits
 
 }  // namespace

@@ -164,4 +164,24 @@ Result<Elf> load_elf(const std::string& path) {
   return parse_elf(bytes, path);
 }
 
+namespace {
+
+bool reads_flags(std::span<const uint8_t> code) {
+  for (size_t i = 0; i + 4 <= code.size(); i += 2) {
+    uint32_t word;
+    std::memcpy(&word, code.data() + i, 4);
+    const uint32_t csr = word >> 20, f3 = word >> 12 & 7, rd = word >> 7 & 31;
+    if ((word & 0x7f) == 0x73 && f3 != 0 && f3 != 4 && (csr == 1 || csr == 3) && rd != 0) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool reads_float_flags(const Elf& elf) {
+  if (!elf.code.empty()) return std::ranges::any_of(elf.code, [](const auto& c) { return reads_flags(std::span(c)); });
+  return std::ranges::any_of(elf.segments,
+                             [](const Segment& s) { return s.executable && reads_flags(std::span(s.bytes)); });
+}
+
 }  // namespace tessera::sim

@@ -48,4 +48,8 @@ struct Elf {
 Result<Elf> load_elf(const std::string& path);
 Result<Elf> parse_elf(std::span<const uint8_t> file, std::string_view name);
 
+// A program that looks at the float flags gets them exactly; for all others they need not be computed. A segment may
+// hold weights beside the code, and among many weights some look like any instruction: so the sections are asked.
+bool reads_float_flags(const Elf& elf);
+
 }  // namespace tessera::sim

@@ -102,5 +102,26 @@ TEST(DebugLine, FindsTheSourceLine) {
   EXPECT_FALSE(find_line(elf.lines, 0x50));
 }
 
+// Weights stand beside the code in one segment, and some of them look like `csrr a0, fflags`.
+TEST(FloatFlags, OnlyCodeReadsThem) {
+  const auto reads = [](const std::string& name, const std::string& body) {
+    auto elf = compile(name,
+                       "#include \"harness.h\"\nconst uint32_t weights[] = {0x00102573, 0x00302573};\n"
+                       "void cl_main(int id){ enter(id); if (id == 0) kv(\"w\", ((volatile const "
+                       "uint32_t*)weights)[0]); " +
+                           body + " bar(); if (id == 0) fin(); while (1) elw(EUD + 0x3C); }");
+    EXPECT_TRUE(elf) << elf.error().text();
+    return elf.value_or(Elf{});
+  };
+  Elf weights = reads("weights", "");
+  EXPECT_FALSE(reads_float_flags(weights));
+  EXPECT_TRUE(
+      reads_float_flags(reads("flags", "uint32_t f; asm volatile(\"frflags %0\" : \"=r\"(f)); res[id][0] = f;")));
+  EXPECT_FALSE(reads_float_flags(reads("clears", "asm volatile(\"fsflags zero\");")));
+  // Without sections nobody knows what is code: then all of an executable segment counts.
+  weights.code.clear();
+  EXPECT_TRUE(reads_float_flags(weights));
+}
+
 }  // namespace
 }  // namespace tessera::sim
