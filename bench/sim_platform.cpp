@@ -1,8 +1,8 @@
 // All programs of the platform on the virtual chip: expected, measured, difference, verdict; and how fast it simulates,
-// beside what GVSoC reached on the same kind of machine.
+// beside what GVSoC reached on the same kind of machine. ELF files that are named as arguments, such as a training
+// program that `make chip` built, are measured too.
 #include <fmt/format.h>
 
-#include <cstring>
 #include <ctime>
 
 #include "platform/programs.hpp"
@@ -35,7 +35,16 @@ Result<sim::RunResult> run(const target::Target& target, const std::string& path
   return result;
 }
 
-Result<int> table(bool markdown) {
+Result<void> print_speed(const target::Target& target, const std::string& name, const std::string& path) {
+  Speed on, off;
+  CHECK_OK(run(target, path, true, on));
+  CHECK_OK(run(target, path, false, off));
+  fmt::print("{:12} {:12} {:6.0f} M/s {:6.0f} M/s {:4} M/s\n", name, on.instructions, on.mips, off.mips,
+             name == "mips_c1" ? 14 : 18);
+  return {};
+}
+
+Result<int> table(bool markdown, const std::vector<std::string>& programs) {
   TRY(auto target, target::load_target("siracusa", std::string(TESSERA_ROOT) + "/targets"));
   int judged = 0, failed = 0;
   fmt::print("{}",
@@ -52,23 +61,22 @@ Result<int> table(bool markdown) {
     }
   }
   fmt::print("\n{} lines judged, {} failed\n\n", judged, failed);
-  fmt::print("{:10} {:>14} {:>10} {:>10}   GVSoC\n", "speed", "instructions", "timing on", "timing off");
+  fmt::print("{:12} {:>12} {:>10} {:>10}   GVSoC\n", "speed", "instructions", "timing on", "timing off");
   for (const auto& build : platform::programs()) {
     if (!build.name.starts_with("mips")) continue;
     TRY(auto path, platform::build_elf(build));
-    Speed on, off;
-    CHECK_OK(run(target, path, true, on));
-    CHECK_OK(run(target, path, false, off));
-    fmt::print("{:10} {:14} {:6.0f} M/s {:6.0f} M/s   {} M/s\n", build.name, on.instructions, on.mips, off.mips,
-               build.name == "mips_c1" ? 14 : 18);
+    CHECK_OK(print_speed(target, build.name, path));
   }
+  for (const auto& path : programs) CHECK_OK(print_speed(target, path.substr(path.rfind('/') + 1), path));
   return failed == 0 ? 0 : 1;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  auto done = table(argc > 1 && std::strcmp(argv[1], "--markdown") == 0);
+  std::vector<std::string> programs(argv + 1, argv + argc);
+  const bool markdown = std::erase(programs, "--markdown") != 0;
+  auto done = table(markdown, programs);
   if (done) return *done;
   fmt::print(stderr, "{}\n", done.error().text());
   return done.error().exit_code();

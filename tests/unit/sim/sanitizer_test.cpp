@@ -167,6 +167,16 @@ TEST(Deadlock, ParkedAndAsleep) {
   EXPECT_NE(result.error().text().find("an event of mask 0x0"), std::string::npos) << result.error().text();
 }
 
+// The DMA has nothing more to do, and says so: the FC alone spins, and nobody will ever answer it.
+TEST(Deadlock, IsSeenAfterATransfer) {
+  Options options;
+  options.instruction_limit = 20'000'000;
+  const auto result =
+      run_program("after", program("wait(dma(L1B,(uint32_t)table,256,1)); eu_mask(0); elw(EUD+0x38);"), options);
+  ASSERT_FALSE(result);
+  EXPECT_NE(result.error().text().find("deadlock"), std::string::npos) << result.error().text();
+}
+
 TEST(Faults, SayWhatAndWhere) {
   const std::pair<const char*, const char*> cases[] = {
       {"*(volatile uint32_t*)0x30000000=1;", "stores 4 B to 0x30000000"},
