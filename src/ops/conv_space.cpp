@@ -263,10 +263,20 @@ Attributes grouped(const Convolution& c) {
   return attributes;
 }
 
+// From the large side, as a Conv reads it: a transposed convolution's output padding may leave room for one more
+// position there, which a smaller (even a negative) padding at the end takes away.
+Attributes from_large(Convolution c) {
+  for (auto& a : c.window.axes) {
+    auto room = a.in + a.pad + a.pad_end - a.span();
+    if (room < 0 || room / a.stride + 1 != a.out) a.pad_end = (a.out - 1) * a.stride + a.span() - a.in - a.pad;
+  }
+  return grouped(c);
+}
+
 }  // namespace
 
 TensorId conv_small(Builder& build, const Convolution& c, TensorId large, TensorId weights, const std::string& name) {
-  return build.node({"", "Conv"}, {large, weights}, grouped(c), name);
+  return build.node({"", "Conv"}, {large, weights}, from_large(c), name);
 }
 
 // What the window never reached at the end of the large side is output padding; where it went beyond (as a pool that
@@ -287,7 +297,7 @@ TensorId conv_large(Builder& build, const Convolution& c, TensorId small, Tensor
 
 TensorId conv_weights(Builder& build, const Convolution& c, TensorId small, TensorId large, TensorId weights,
                       const std::string& name) {
-  return build.node({"com.microsoft", "ConvGrad"}, {small, large, weights}, grouped(c), name,
+  return build.node({"com.microsoft", "ConvGrad"}, {small, large, weights}, from_large(c), name,
                     std::vector<bool>{false, true, false})[1];
 }
 

@@ -1,6 +1,7 @@
 #include "ops/window.hpp"
 
 #include <algorithm>
+#include <limits>
 
 namespace tessera::ops {
 namespace {
@@ -47,7 +48,8 @@ Result<Window> frame(const NodeContext& n, size_t rank, const Shape& weights) {
 enum class Pads { Given, None, Upper, Lower };
 Result<Pads> pads_of(const NodeContext& n, Window& w) {
   auto mode = n.node.attributes.text("auto_pad", "NOTSET");
-  TRY(auto pads, list(n, "pads", 2 * w.rank, 0, 0));
+  // A negative padding leaves elements out.
+  TRY(auto pads, list(n, "pads", 2 * w.rank, 0, std::numeric_limits<int32_t>::min()));
   for (size_t i = 0; i < w.rank; ++i) {
     w.axes[3 - w.rank + i].pad = pads[i];
     w.axes[3 - w.rank + i].pad_end = pads[w.rank + i];

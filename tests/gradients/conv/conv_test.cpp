@@ -34,6 +34,10 @@ TEST(ConvTranspose, agrees_with_differences) {
     auto c = random_conv(rng, 3, 4);
     c.w[1] = random_extent(rng, 3);
     c.x[1] = c.w[0];
+    auto strides = *c.attributes.integers("strides"), dilations = *c.attributes.integers("dilations");
+    std::vector<int64_t> extra;
+    for (size_t a = 0; a < strides.size(); ++a) extra.push_back(among(rng, 0, std::max(strides[a], dilations[a]) - 1));
+    if (rng() % 2) c.attributes.set("output_padding", extra);
     std::vector<Operand> operands{f32(c.x), f32(c.w)};
     if (rng() % 2) operands.push_back(f32({c.w[1] * c.groups}));
     auto n = one_node({"", "ConvTranspose"}, operands, c.attributes);
