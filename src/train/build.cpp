@@ -7,6 +7,7 @@
 #include "train/adopt.hpp"
 #include "train/backward.hpp"
 #include "train/batch_norm.hpp"
+#include "train/chance.hpp"
 #include "train/lora.hpp"
 #include "train/steps.hpp"
 #include "train/trainable.hpp"
@@ -117,6 +118,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
   TRY(auto trainable, prepare_trainable(program.graph, options));
   if (options.batch_norm == BatchNorm::Train) train_batch_norms(program.graph);
   program.parameters = frozen_parameters(program.graph);
+  auto dropout_step = add_dropout_step(program.graph);
   CHECK_OK(add_loss(program, *options.loss));
   program.reset = add_reset_flag(program.graph);
   CHECK_OK(
@@ -126,6 +128,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
         return {};
       }));
   program.graph.outputs = {program.loss};
+  CHECK_OK(count_dropout_step(program.graph, dropout_step));
   CHECK_OK(add_updates(program, options));
   return program;
 }

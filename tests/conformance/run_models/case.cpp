@@ -144,6 +144,23 @@ Bytes smallest_l1(const train::Program& program, const target::Target& target) {
   return Bytes(high);
 }
 
+// A Dropout that drops something: which elements, the test data has from numpy's random numbers, and we from ours.
+bool leaves_to_chance(const Graph& graph) {
+  auto number = [&](const Node& node, size_t i, double otherwise) {
+    if (i >= node.inputs.size() || !node.inputs[i] || graph.at(node.inputs[i]).value.empty()) return otherwise;
+    return graph.at(node.inputs[i]).value.at(0);
+  };
+  return std::ranges::any_of(graph.nodes(), [&](auto& node) {
+    return node.op == OpName{"", "Dropout"} && number(node, 2, 0) != 0 && number(node, 1, 0.5) != 0;
+  });
+}
+
+// 16-bit floats are f32 here from the import on: what rounds to them cannot be told from what does not, and the test
+// data keeps bfloat16 as bare bits.
+bool casts_to_half(const CaseId& id) {
+  return id.name.starts_with("test_cast") && (id.name.contains("BFLOAT16") || id.name.contains("to_FLOAT16"));
+}
+
 Outcome outcome_of(const Error& error) {
   bool refused = error.kind() == ErrorKind::Input || error.kind() == ErrorKind::DoesNotFit;
   return {refused ? Verdict::Refused : Verdict::Failed, error.message()};
@@ -164,12 +181,14 @@ bool runs_tiled(const CaseId& id) {
 }
 
 Outcome run_case(const CaseId& id, bool tiled) {
+  if (casts_to_half(id)) return {Verdict::Refused, "Cast to or from 16-bit floats, which are f32 here"};
   auto c = read(data / id.set / id.name);
   if (!c) return outcome_of(c.error());
   auto target = target::load_target("siracusa", std::string(TESSERA_ROOT) + "/targets");
   if (!target) return outcome_of(target.error());
   auto program = train::inference_program(std::move(c->graph));
   if (!program) return outcome_of(program.error());
+  if (leaves_to_chance(program->graph)) return {Verdict::Refused, "Dropout drops by numpy's random numbers"};
   if (auto text = reference_failure(*c, program->graph); !text.empty()) return {Verdict::Failed, text};
   auto whole = execute(*program, *target, *c, {.cores = 1});
   if (!whole) return outcome_of(whole.error());
