@@ -1,0 +1,215 @@
+// Random graphs, forward and backward, through everything to emitted C on the host engine: every node agrees with the
+// reference on the very values that the C gave it, and tiles, buffers and cores change no bit.
+//
+// TESSERA_GRAPHS=10000 runs that many instead of 500, TESSERA_GRAPHS_SEED=7 starts elsewhere, TESSERA_GRAPHS_OBJECTS
+// keeps compiled kernels from run to run.
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <set>
+
+#include "check/check.hpp"
+#include "emit/emit.hpp"
+#include "maker.hpp"
+#include "plan/make_plan.hpp"
+#include "run/host.hpp"
+#include "schedule/build.hpp"
+#include "simplify/simplify.hpp"
+#include "train/backward.hpp"
+#include "train/build.hpp"
+
+namespace tessera::test {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr int graphs_a_forest = 20;
+
+using Values = std::map<std::string, TensorData>;
+
+class Workshop {
+ public:
+  explicit Workshop(int shard)
+      : folder_(fs::temp_directory_path() / fmt::format("tessera-graphs-{}-{}", ::getpid(), shard)),
+        objects_(std::getenv("TESSERA_GRAPHS_OBJECTS") ? fs::path(std::getenv("TESSERA_GRAPHS_OBJECTS"))
+                                                       : folder_ / "objects") {
+    fs::create_directories(folder_);
+  }
+  ~Workshop() { fs::remove_all(folder_); }
+
+  Result<Values> run(const train::Program& program, plan::Options options) {
+    TRY(auto plan, planned(program, options));
+    TRY(auto schedule, schedule::build(program.graph, plan, target_));
+    CHECK_OK(check::check(program.graph, plan, schedule, target_));
+    TRY(auto project, emit::emit(program, plan, schedule, target_, {}));
+    auto directory = folder_ / "project";
+    fs::remove_all(directory);
+    CHECK_OK(emit::write_project(project, directory));
+    TRY(auto result, run::run_host(directory, {.objects = objects_}));
+    Values values;
+    for (auto& output : result.outputs) values[output.name] = output.data;
+    return values;
+  }
+
+ private:
+  // A budget that is too small names the smallest that works; that one must work.
+  Result<plan::Plan> planned(const train::Program& program, plan::Options options) {
+    auto plan = plan::make_plan(program, target_, options);
+    if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
+    auto hint = plan.error().way_out();
+    auto at = hint.find("--l1 ");
+    if (at == std::string::npos) return plan;
+    TRY(options.l1, parse_bytes(hint.substr(at + 5)));
+    return plan::make_plan(program, target_, options);
+  }
+
+  fs::path folder_, objects_;
+  target::Target target_ = target::load_target("siracusa", TESSERA_ROOT "/targets").value();
+};
+
+// Leaves, weighted and summed into one number, and its gradient for every parameter: all of them outputs.
+Result<train::Program> with_backward(const Forest& forest, std::mt19937_64& random) {
+  Graph graph = forest.graph;
+  CHECK_OK(simplify::simplify(graph, simplify::Compositions::WithoutGradient));
+  ops::Builder build(graph);
+  TensorId loss;
+  for (auto leaf : forest.smooth) {
+    auto& name = build.name(leaf);
+    std::vector<float> v(static_cast<size_t>(build.type(leaf).elements()));
+    for (auto& e : v) e = std::uniform_real_distribution<float>(-1, 1)(random);
+    auto weights = build.constant(TensorData::f32(build.type(leaf).shape, v), name + ".weights");
+    auto weighted = build.node({"", "Mul"}, {leaf, weights}, {}, name + ".weighted");
+    auto sum = build.node({"", "ReduceSum"}, {weighted}, {{"keepdims", int64_t{0}}}, name + ".sum");
+    loss = loss ? build.node({"", "Add"}, {loss, sum}, {}, name + ".loss") : sum;
+  }
+  CHECK_OK(build.status());
+  if (loss)
+    CHECK_OK(train::add_backward(graph, loss, forest.learned, [&](TensorId, TensorId gradient) -> Result<void> {
+      if (graph.at(gradient).role == Role::Activation) graph.outputs.push_back(gradient);
+      return {};
+    }));
+  return train::inference_program(std::move(graph));
+}
+
+train::Program with_all_outputs(train::Program program) {
+  std::set<TensorId> there(program.graph.outputs.begin(), program.graph.outputs.end());
+  for (auto& node : program.graph.nodes())
+    for (auto t : node.outputs)
+      if (t && there.insert(t).second) program.graph.outputs.push_back(t);
+  return program;
+}
+
+ops::Array array_of(const TensorData& data) {
+  ops::Array a{data.type().dtype, data.shape(), {}};
+  for (int64_t i = 0; i < data.type().elements(); ++i) a.v.push_back(data.at(i));
+  return a;
+}
+
+double largest(const ops::Array& a) {
+  double most = 1;
+  for (double v : a.v)
+    if (std::isfinite(v)) most = std::max(most, std::abs(v));
+  return most;
+}
+
+// A node's outputs against the reference of what came into it. Rounding is judged by the largest number that the node
+// meets, because sums and differences of such numbers are what it makes.
+std::string node_failure(const Graph& graph, const Node& node, const Values& values) {
+  std::vector<ops::Array> operands;
+  double scale = 1;
+  for (auto t : node.inputs) {
+    if (!t) {
+      operands.emplace_back();
+      continue;
+    }
+    auto& tensor = graph.at(t);
+    operands.push_back(array_of(tensor.role == Role::Activation ? values.at(tensor.name) : tensor.value));
+    if (tensor.type.dtype == DType::F32) scale = std::max(scale, largest(operands.back()));
+  }
+  auto op = ops::definition(graph, node);
+  if (!op) return op.error().text();
+  auto wanted = (*op)->reference({graph, node}, operands);
+  if (!wanted) return wanted.error().text();
+  for (size_t o = 0; o < node.outputs.size(); ++o) {
+    if (!node.outputs[o]) continue;
+    auto& reference = (*wanted)[o];
+    auto got = array_of(values.at(graph.at(node.outputs[o]).name));
+    double tolerance = reference.dtype == DType::F32 ? 1e-5 * std::max(scale, largest(reference)) : 0;
+    for (size_t i = 0; i < got.v.size(); ++i) {
+      double g = got.v[i], w = reference.dtype == DType::F32 ? static_cast<float>(reference.v[i]) : reference.v[i];
+      if (std::isnan(w) ? std::isnan(g) : g == w || std::abs(g - w) <= tolerance) continue;
+      return fmt::format("node {} ({}) output {} element {} is {}, the reference says {}", node.name,
+                         to_string(node.op), o, i, g, w);
+    }
+  }
+  return "";
+}
+
+bool same_bits(const TensorData& a, const TensorData& b) {
+  return std::ranges::equal(a.bytes(), b.bytes());
+}
+
+plan::Options random_options(std::mt19937_64& random) {
+  plan::Options options{.buffering = static_cast<plan::Buffering>(random() % 3)};
+  options.l1 = Bytes(std::vector<int64_t>{2048, 3000, 4096, 8192}[random() % 4]);
+  options.cores = std::vector{2, 3, 8}[random() % 3];
+  return options;
+}
+
+std::string forest_failure(Workshop& workshop, uint64_t seed, std::map<std::string, int>& seen) {
+  Maker maker(seed);
+  maker.grow(graphs_a_forest);
+  std::mt19937_64 random(seed);
+  auto program = with_backward(maker.forest, random);
+  if (!program) return program.error().text();
+  auto all = with_all_outputs(*program);
+  auto values = workshop.run(all, {.tiling = false, .cores = 1});
+  if (!values) return "untiled: " + values.error().text();
+  for (auto& node : all.graph.nodes()) {
+    ++seen[to_string(node.op)];
+    if (auto text = node_failure(all.graph, node, *values); !text.empty()) return text;
+  }
+  auto tiled = workshop.run(*program, random_options(random));
+  if (!tiled) return "tiled: " + tiled.error().text();
+  for (auto& [name, value] : *tiled)
+    if (!same_bits(value, values->at(name))) return fmt::format("'{}' has other bits tiled", name);
+  return "";
+}
+
+int64_t number(const char* variable, int64_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text ? std::atoll(text) : otherwise;
+}
+
+// Four shards, so that they run side by side.
+class Graphs : public testing::TestWithParam<int> {};
+
+TEST_P(Graphs, AgreeWithTheReferenceWhateverTheTiles) {
+  Workshop workshop(GetParam());
+  std::map<std::string, int> seen;
+  int64_t forests = (number("TESSERA_GRAPHS", 500) + graphs_a_forest - 1) / graphs_a_forest;
+  int64_t failures = 0, graphs = 0;
+  for (int64_t f = GetParam(); f < forests && failures < 5; f += 4) {
+    auto seed = static_cast<uint64_t>(number("TESSERA_GRAPHS_SEED", 1) + f);
+    auto text = forest_failure(workshop, seed, seen);
+    EXPECT_EQ(text, "") << "forest " << seed;
+    failures += !text.empty();
+    graphs += graphs_a_forest;
+  }
+  int nodes = 0;
+  std::string never;
+  for (auto& [op, n] : seen) nodes += n;
+  for (auto* op : ops::table())
+    if (!seen.contains(to_string(OpName{std::string(op->domain), std::string(op->type)})))
+      never += fmt::format(" {}", op->type);
+  std::cout << fmt::format("{} graphs, {} nodes of {} operators; never:{}\n", graphs, nodes, seen.size(), never);
+}
+
+INSTANTIATE_TEST_SUITE_P(Shard, Graphs, testing::Range(0, 4));
+
+}  // namespace
+}  // namespace tessera::test
