@@ -109,8 +109,8 @@ static float block_magnitudes(const float* x, const struct block* b) {
 }
 
 /* A line in which every element has its own scale. */
-static void normalize_line(const float* x, float* y, int32_t n, const float* scale, const float* bias, float mean,
-                           float inv_std) {
+static void normalize_line(const float* restrict x, float* restrict y, int32_t n, const float* restrict scale,
+                           const float* restrict bias, float mean, float inv_std) {
   if (bias) {
     TS_UNROLLED for (int32_t i = 0; i < n; ++i) {
       y[i] = ts_canonical(fmaf((x[i] - mean) * inv_std, scale[i], bias[i]));
@@ -118,6 +118,11 @@ static void normalize_line(const float* x, float* y, int32_t n, const float* sca
   } else {
     TS_UNROLLED for (int32_t i = 0; i < n; ++i) y[i] = ts_canonical((x[i] - mean) * inv_std * scale[i]);
   }
+}
+
+/* A line with one scale and bias for all of it. */
+static void affine_line(const float* restrict x, float* restrict y, int32_t n, float mean, float a, float shift) {
+  TS_UNROLLED for (int32_t i = 0; i < n; ++i) y[i] = ts_canonical(fmaf(x[i] - mean, a, shift));
 }
 
 /* y = (x - mean) * (inv_std * scale) + bias. The difference comes first: where all of a group is one value it is zero,
@@ -134,11 +139,8 @@ static void block_normalize(const struct ts_normalize_args* k, const struct bloc
   const int32_t same = !k->tile.part_step, parts = same ? 1 : b->parts, n = same ? b->parts * b->inner : b->inner;
   for (int32_t p = 0; p < parts; ++p) {
     const float mean = s->mean, a = scale ? scale[p] * s->inv_std : s->inv_std, shift = bias ? bias[p] : 0.0f;
-    for (int32_t r = 0; r < b->rows; ++r) {
-      const float* const from = x + r * b->row + p * n;
-      float* const to = y + r * b->row + p * n;
-      TS_UNROLLED for (int32_t i = 0; i < n; ++i) to[i] = ts_canonical(fmaf(from[i] - mean, a, shift));
-    }
+    for (int32_t r = 0; r < b->rows; ++r)
+      affine_line(x + r * b->row + p * n, y + r * b->row + p * n, n, mean, a, shift);
   }
 }
 
@@ -241,6 +243,20 @@ static void block_products(const struct ts_normalize_grad_args* k, const struct 
   sums[1] = products;
 }
 
+/* dx of a line, with one scale for all of it, or with its own for every element. */
+static void grad_line(const float* restrict dy, const float* restrict x, float* restrict dx, int32_t n, float mean,
+                      float a, float slope, float shift) {
+  TS_UNROLLED for (int32_t i = 0; i < n; ++i) {
+    dx[i] = ts_canonical(fmaf(dy[i], a, fmaf(slope, x[i] - mean, shift)));
+  }
+}
+static void scaled_grad_line(const float* restrict dy, const float* restrict x, float* restrict dx, int32_t n,
+                             const float* restrict scale, float mean, float a, float slope, float shift) {
+  TS_UNROLLED for (int32_t i = 0; i < n; ++i) {
+    dx[i] = ts_canonical(fmaf(dy[i] * scale[i], a, fmaf(slope, x[i] - mean, shift)));
+  }
+}
+
 /* dx = a * dy + b * (x - mean) + c: through y itself, through the variance, through the mean. */
 static void block_grad(const struct ts_normalize_grad_args* k, const struct block* b) {
   const struct ts_norm_stats* const s = k->stats + 2 * b->group;
@@ -265,17 +281,11 @@ static void block_grad(const struct ts_normalize_grad_args* k, const struct bloc
       continue;
     }
     if (n == 1 && !same) {
-      TS_UNROLLED for (int32_t i = 0; i < parts; ++i) {
-        dx[i] = ts_canonical(fmaf(dy[i] * scale[i], inv_std, fmaf(slope, x[i] - mean, shift)));
-      }
+      scaled_grad_line(dy, x, dx, parts, scale, mean, inv_std, slope, shift);
       continue;
     }
-    for (int32_t p = 0; p < parts; ++p) {
-      const float a = same ? common : scale[p] * inv_std;
-      TS_UNROLLED for (int32_t i = p * n; i < p * n + n; ++i) {
-        dx[i] = ts_canonical(fmaf(dy[i], a, fmaf(slope, x[i] - mean, shift)));
-      }
-    }
+    for (int32_t p = 0; p < parts; ++p)
+      grad_line(dy + p * n, x + p * n, dx + p * n, n, mean, same ? common : scale[p] * inv_std, slope, shift);
   }
 }
 
