@@ -23,8 +23,8 @@ Box region(const OperandMap& map, const Box& tile) {
     }
     lo = std::clamp<int64_t>(lo, 0, map.view[a]);
     hi = std::clamp<int64_t>(hi, lo, map.view[a]);
-    box.lo.push_back(lo);
     box.len.push_back(hi - lo);
+    box.lo.push_back(std::clamp<int64_t>(lo, 0, std::max<int64_t>(map.view[a] - 1, 0)));
   }
   return box;
 }
@@ -61,8 +61,8 @@ SymbolicBox region(const OperandMap& map, const SymbolicBox& tile, const TileMap
     if (lowest < 0 || highest > map.view[a]) {
       Expr hi = min(lo + len, Expr(map.view[a]));
       lo = max(lo, Expr(0));
-      if (may_be_empty) lo = min(lo, Expr(map.view[a]));
       len = may_be_empty ? max(hi - lo, Expr(0)) : hi - lo;
+      if (may_be_empty) lo = min(lo, Expr(map.view[a] - 1));  // also where there is nothing, it lies inside
     }
     box.lo.push_back(lo);
     box.len.push_back(len);

@@ -109,6 +109,27 @@ TiledNode Chain::node(int32_t position) const {
   return out;
 }
 
+namespace {
+
+// Whether a call on whole tensors finds everything dense where it stands: what an operator touches of a tensor (a Slice
+// of its input) must be one run of its elements.
+bool dense_in_place(const ops::TileMap& map) {
+  ops::Box whole;
+  for (auto& dim : map.dims) whole.lo.push_back(0), whole.len.push_back(dim.extent);
+  auto dense = [&](const ops::OperandMap& operand) {
+    if (!operand.present) return true;
+    auto len = ops::region(operand, whole).len;
+    size_t first = 0;
+    while (first < len.size() && len[first] == 1) ++first;
+    for (size_t a = first + 1; a < len.size(); ++a)
+      if (len[a] != operand.view[a]) return false;
+    return true;
+  };
+  return std::ranges::all_of(map.inputs, dense) && std::ranges::all_of(map.outputs, dense);
+}
+
+}  // namespace
+
 Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
   auto& p = node.problem;
   auto& source = problems_[static_cast<size_t>(node.position)];
@@ -120,7 +141,7 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
   key += fmt::format("|{}|{}|{}", homes, p.l1.budget.count, far ? p.l2.budget.count : 0);
   auto [at, fresh] = known_.try_emplace(std::move(key));
   if (fresh) {
-    if (options_.tiling)
+    if (options_.tiling || !dense_in_place(p.map))
       at->second = choose_tilings(p);
     else if (auto whole = untiled(p))
       at->second = {*whole};

@@ -199,6 +199,7 @@ TEST_P(Graphs, AgreeWithTheReferenceWhateverTheTiles) {
     EXPECT_EQ(text, "") << "forest " << seed;
     failures += !text.empty();
     graphs += graphs_a_forest;
+    if (std::getenv("TESSERA_GRAPHS")) std::cout << "forest " << seed << std::endl;  // a long run says where it is
   }
   int nodes = 0;
   std::string never;
