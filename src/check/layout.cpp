@@ -174,7 +174,7 @@ int32_t shown_until(const Subject& s, TensorId t) {
   auto maker = s.facts.maker[static_cast<size_t>(t.index)];
   auto phase = maker < 0 ? Phase::Training : s.graph.at(NodeId{maker}).phase;
   int32_t last = 0;
-  for (int32_t n = 0; n <= s.end(); ++n)
+  for (int32_t n = 0; n < static_cast<int32_t>(s.graph.nodes().size()); ++n)
     if (s.graph.at(NodeId{n}).phase == phase) last = n;
   return last;
 }

@@ -58,17 +58,19 @@ ops::SymbolicBox TileSteps::whole() const {
 
 ops::TileSymbols TileSteps::symbols(const ops::SymbolicBox& tile) const {
   ops::TileSymbols symbols{tile, {}, {}};
-  for (auto& output : map_.outputs) {
+  auto add = [&](const ops::OperandMap& result) {
     Expr first = 1, last = 1;
     for (size_t d = 0; d < map_.dims.size(); ++d) {
       auto count = loops_.count(static_cast<int>(d));
-      if (count == 1 || output.uses(static_cast<int>(d))) continue;
+      if (count == 1 || result.uses(static_cast<int>(d))) continue;
       first = both(first, equal(tile.lo[d], 0));
       last = both(last, equal(tile.lo[d], (count - 1) * loops_.tile.back()[d]));
     }
     symbols.first.push_back(first);
     symbols.last.push_back(last);
-  }
+  };
+  for (auto& output : map_.outputs) add(output);
+  for (auto& scratch : map_.scratch) add(scratch.map);
   return symbols;
 }
 
