@@ -211,8 +211,9 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   expect_found(broken(waits, "  pi_cl_dma_cmd_wait(&dma[5]);\n  " + fork),
                {"race", "'fc2.weight' of Gemm fc2", "core ", "matmul.c:"});
   // A request is used again, and one is waited for twice.
-  expect_found(broken(waits, "  pi_cl_dma_cmd(ext(L2_fc2_weight), loc(L1_fc2_weight), 1480, TS_IN, &dma[4]);\n" + waits),
-               {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
+  expect_found(
+      broken(waits, "  pi_cl_dma_cmd(ext(L2_fc2_weight), loc(L1_fc2_weight), 1480, TS_IN, &dma[4]);\n" + waits),
+      {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
   expect_found(broken(waits, "  pi_cl_dma_cmd_wait(&dma[4]);\n" + waits),
                {"no transfer in flight", "network.c:", "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.

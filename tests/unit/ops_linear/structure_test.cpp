@@ -103,14 +103,6 @@ TEST(Transpose, axes_that_stay_together_are_one) {
   EXPECT_EQ(dims({1, 1}, {1, 0}), (Shape{1}));
 }
 
-TEST(Reduce, integers_have_no_kernel) {
-  auto n = one_node({"", "ReduceSum"}, {{{DType::I64, {2, 3}}, {}}}, {});
-  ASSERT_TRUE(n.status);
-  auto map = ops::find({"", "ReduceSum"})->tile_map({n.graph, n.graph.at(n.node)});
-  ASSERT_FALSE(map);
-  EXPECT_EQ(map.error().message(), "node 'node' (ReduceSum): reduces i64 on the device; only f32 has a kernel");
-}
-
 // The operators that a gradient adds for the wanted inputs.
 std::string gradient_nodes(const OneNode& n, std::vector<bool> wanted) {
   EXPECT_TRUE(n.status);
