@@ -433,7 +433,15 @@ void add_kernel_kinds(std::vector<Damage>& all) {
 void add_control_kinds(std::vector<Damage>& all) {
   all.push_back(each<Loop>("loop one iteration short", [](At&, Loop& l) { return l.count = l.count - 1, true; }));
   all.push_back(each<Loop>("loop one iteration long", [](At&, Loop& l) { return l.count = l.count + 1, true; }));
-  all.push_back(each<If>("condition negated", [](At&, If& i) { return i.condition = equal(i.condition, 0), true; }));
+  // What reaches into the neighbours (first tiles of the node after, last tiles of the node before) may as well stand
+  // in the other step of two: that is no damage.
+  all.push_back(each<If>("condition negated", [](At&, If& i) {
+    auto only = [&]<class What>(std::type_identity<What>) {
+      return std::ranges::all_of(i.then, [](const Step& s) { return std::holds_alternative<What>(s.v); });
+    };
+    bool moved = only(std::type_identity<Transfer>()) || only(std::type_identity<Wait>());
+    return i.condition = equal(i.condition, 0), !moved;
+  }));
   all.push_back(each<If>("condition always", [](At& at, If& i) {
     return i.condition = 1, at.subject.trace.skipped.contains(&at.original);
   }));

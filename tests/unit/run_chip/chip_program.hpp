@@ -58,7 +58,7 @@ inline Result<ChipProgram> build_for_chip(const std::filesystem::path& folder, c
     if (file.path.starts_with("chip/") || file.path.starts_with("include/")) project.files.push_back(file);
   project.files.push_back({"harness/test.c", kPrelude + source});
   CHECK_OK(emit::write_project(project, folder));
-  return build_chip(folder, target, {.sanitize = c.sanitize});
+  return build_chip(folder, target, {.sanitize = c.sanitize, .code = Bytes(65536)});
 }
 
 inline Result<sim::RunResult> run_on_chip(const std::string& source, const ChipCase& c = {}) {
