@@ -52,7 +52,7 @@ Result<std::vector<TensorType>> infer(const NodeContext& n) {
   CHECK_OK(takes(n, 2, n.node.op.type.ends_with("Internal") ? 4 : 3));
   TRY(auto f, forward(n));
   TensorType log_prob{DType::F32, n.in(0)};
-  TensorType loss{DType::F32, f.loss.reduction == Reduction::None ? n.in(1) : Shape{}};
+  TensorType loss{DType::F32, f.loss.reduction == LossReduction::None ? n.in(1) : Shape{}};
   if (gives_only_log_probabilities(n.graph, n.node)) return std::vector{log_prob};
   if (normalized(n)) return std::vector{loss};
   return std::vector{loss, log_prob};
@@ -68,7 +68,7 @@ Result<TileMap> tile_map(const NodeContext& n) {
   OperandMap per_sample{true, {samples, inner}, {AxisMap::along(Sample), AxisMap::along(Inner)}};
   OperandMap one{true, {1}, {AxisMap::whole(1)}};
   OperandMap sums{true, {3}, {AxisMap::whole(3)}};  // struct ts_loss_sums
-  bool reduced = f.loss.reduction != Reduction::None;
+  bool reduced = f.loss.reduction != LossReduction::None;
 
   TileMap map{.dims = {{"sample", samples}, {"inner", inner}, {"class", classes, false}}};
   map.inputs = {scores, per_sample};
@@ -87,7 +87,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
   if (n.has_input(2)) fields.push_back(input_field("weights", 2));
   if (f.loss_at >= 0) fields.push_back(output_field("loss", f.loss_at));
   if (f.log_prob_at >= 0) fields.push_back(output_field("log_prob", f.log_prob_at));
-  if (f.loss_at >= 0 && f.loss.reduction != Reduction::None) {
+  if (f.loss_at >= 0 && f.loss.reduction != LossReduction::None) {
     fields.push_back(scratch_field("terms", 0));
     fields.push_back(scratch_field("sums", 1));
     fields.push_back({"first", tile.first[0]});
@@ -123,9 +123,9 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
     sum += losses.v.back();
     weights += weight;
   }
-  bool mean = f.loss.reduction == Reduction::Mean;
+  bool mean = f.loss.reduction == LossReduction::Mean;
   Array loss{DType::F32, {}, {mean ? sum / weights : sum}};
-  if (f.loss.reduction == Reduction::None) loss = losses;
+  if (f.loss.reduction == LossReduction::None) loss = losses;
   if (f.loss_at < 0 && n.node.outputs.size() == 1) return std::vector{log_prob};
   return std::vector{loss, log_prob};
 }

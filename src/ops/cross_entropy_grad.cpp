@@ -46,7 +46,7 @@ Result<std::vector<TensorType>> infer(const NodeContext& n) {
   TRY(auto b, backward(n));
   if (has(n, at.dloss)) {
     CHECK_OK(is_float(n, 0));
-    bool each = b.loss.reduction == Reduction::None;
+    bool each = b.loss.reduction == LossReduction::None;
     CHECK_OK(each ? same_shape(n, 0, static_cast<size_t>(at.labels)) : one_element(n, 0));
   }
   if (has(n, at.bias)) CHECK_OK(same_shape(n, static_cast<size_t>(at.scores), static_cast<size_t>(at.bias)));
@@ -69,8 +69,8 @@ Result<TileMap> tile_map(const NodeContext& n) {
     if (has(n, operand)) map.inputs[static_cast<size_t>(operand)] = std::move(operand_map);
   };
   if (!normalized(n)) put(b.at.scores, scores);
-  put(b.at.labels, b.loss.reduction == Reduction::Mean ? whole(samples * inner) : per_sample);
-  put(b.at.dloss, b.loss.reduction == Reduction::None ? per_sample : whole(1));
+  put(b.at.labels, b.loss.reduction == LossReduction::Mean ? whole(samples * inner) : per_sample);
+  put(b.at.dloss, b.loss.reduction == LossReduction::None ? per_sample : whole(1));
   put(b.at.weights, whole(classes));
   put(b.at.bias, scores);
   map.outputs = {scores};
@@ -118,7 +118,7 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
   auto label_at = [&](int64_t i) { return counted_label(labels.v[static_cast<size_t>(i)], b.loss, b.scores.axis); };
   double divisor = 0;
   for (int64_t i = 0; i < b.scores.count(); ++i) divisor += label_weight(label_at(i), weights);
-  if (b.loss.reduction != Reduction::Mean) divisor = 1;
+  if (b.loss.reduction != LossReduction::Mean) divisor = 1;
 
   Array dx = in[static_cast<size_t>(b.at.scores)];
   for (int64_t i = 0; i < b.scores.count(); ++i) {

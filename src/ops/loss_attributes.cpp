@@ -10,14 +10,14 @@ constexpr std::string_view names[] = {"none", "sum", "mean"};
 
 }  // namespace
 
-Result<Reduction> reduction_of(const NodeContext& n) {
+Result<LossReduction> reduction_of(const NodeContext& n) {
   auto name = n.node.attributes.text("reduction", "mean");
-  for (auto r : {Reduction::None, Reduction::Sum, Reduction::Mean})
+  for (auto r : {LossReduction::None, LossReduction::Sum, LossReduction::Mean})
     if (name == reduction_name(r)) return r;
   return n.error(fmt::format("reduction '{}' is not known; it is mean, sum or none", name));
 }
 
-std::string reduction_name(Reduction reduction) {
+std::string reduction_name(LossReduction reduction) {
   return std::string(names[static_cast<size_t>(reduction)]);
 }
 

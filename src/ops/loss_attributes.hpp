@@ -12,13 +12,13 @@
 
 namespace tessera::ops {
 
-enum class Reduction { None, Sum, Mean };  // in the kernels' numbering
+enum class LossReduction { None, Sum, Mean };  // in the kernels' numbering
 
-Result<Reduction> reduction_of(const NodeContext& n);
-std::string reduction_name(Reduction reduction);
+Result<LossReduction> reduction_of(const NodeContext& n);
+std::string reduction_name(LossReduction reduction);
 
 struct LossAttributes {
-  Reduction reduction = Reduction::Mean;
+  LossReduction reduction = LossReduction::Mean;
   std::optional<int64_t> ignore;  // a label that does not count
 };
 // ignore_index is the attribute, or the constant input `ignore_input` (-1: there is no such input).

@@ -63,12 +63,12 @@ float delta(const NodeContext& n) {
 }
 
 bool reduced(const NodeContext& n) {
-  return reduction_of(n).value() != Reduction::None;
+  return reduction_of(n).value() != LossReduction::None;
 }
 
 // What a reduced loss divides its sum by.
 double divisor(const NodeContext& n, int64_t elements) {
-  return reduction_of(n).value() == Reduction::Mean ? static_cast<double>(elements) : 1;
+  return reduction_of(n).value() == LossReduction::Mean ? static_cast<double>(elements) : 1;
 }
 
 Result<void> check_pair(const NodeContext& n, size_t x) {

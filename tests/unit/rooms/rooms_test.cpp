@@ -66,6 +66,43 @@ TEST(Rooms, AnIncludeOfALaterOrUnknownRoomIsFound) {
   EXPECT_EQ(violations(order, "graph", "graph/g.cpp", "#include \"attic/x.hpp\"\n").size(), 1u);
 }
 
+// Types of a room's own namespaces, outside anonymous ones: two of one name in one program are undefined behaviour that
+// no compiler reports, and one destroys what the other built.
+std::vector<std::string> types(const std::string& text) {
+  static const std::regex open(R"(namespace ([\w:]*) ?\{\s*)"), close(R"(\}\s*// namespace.*)"),
+      type(R"((struct|class|enum class|enum) (\w+)( final)?( : [^;]*)? \{.*)");
+  std::vector<std::string> found, inside;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    std::smatch m;
+    if (std::regex_match(line, m, open)) inside.push_back(m[1]);
+    if (std::regex_match(line, close)) inside.pop_back();
+    if (!std::regex_match(line, m, type) || std::ranges::count(inside, "") > 0) continue;
+    std::string name;
+    for (auto& space : inside) name += space + "::";
+    found.push_back(name + m[2].str());
+  }
+  return found;
+}
+
+TEST(Rooms, ATypeHasOneDefinition) {
+  const fs::path source = fs::path(TESSERA_ROOT) / "src";
+  std::map<std::string, std::string> home;
+  for (auto& entry : fs::recursive_directory_iterator(source)) {
+    if (entry.path().extension() != ".cpp" && entry.path().extension() != ".hpp") continue;
+    const std::string file = fs::relative(entry.path(), source);
+    for (auto& type : types(slurp(entry.path()))) {
+      auto [known, added] = home.emplace(type, file);
+      EXPECT_TRUE(added) << type << " is defined in " << known->second << " and in " << file;
+    }
+  }
+  EXPECT_GT(home.size(), 200u);
+  EXPECT_EQ(
+      types(
+          "namespace a {\nnamespace {\nstruct Hidden {\n};\n}  // namespace\nenum class E { A };\n}  // namespace a\n"),
+      std::vector<std::string>{"a::E"});
+}
+
 // The checker must not learn its opinion from those whom it judges: their values yes, their functions no.
 TEST(Rooms, TheCheckerSharesNoCodeWithPlanAndSchedule) {
   const fs::path check = fs::path(TESSERA_ROOT) / "src" / "check";
