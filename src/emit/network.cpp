@@ -6,6 +6,7 @@
 
 #include "emit/describe.hpp"
 #include "emit/names.hpp"
+#include "emit/node_functions.hpp"
 #include "emit/source.hpp"
 #include "emit/statements.hpp"
 
@@ -24,6 +25,78 @@ bool calls(const std::vector<std::string>& lines, const std::string& call) {
   });
 }
 
+std::set<std::string> words(const std::vector<std::string>& lines) {
+  std::set<std::string> found;
+  auto in_word = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (const auto& line : lines)
+    for (auto at = line.begin(); at != line.end();) {
+      auto start = std::find_if(at, line.end(), in_word);
+      at = std::find_if_not(start, line.end(), in_word);
+      found.emplace(start, at);
+    }
+  return found;
+}
+
+// What the nodes' functions call: transfers between arenas by number of request, waits, and copies of their numbers.
+struct Helper {
+  const char* name;
+  const char* definition;
+};
+constexpr auto helper_macro =
+    "#ifdef TS_CHIP_SANITIZE /* a finding names the line that called */\n"
+    "#define TS_HELPER static inline __attribute__((always_inline)) void\n"
+    "#else\n"
+    "#define TS_HELPER static void\n"
+    "#endif";
+constexpr Helper helpers[] = {
+    {"take(",
+     "TS_HELPER take(int32_t *n, const int32_t *given, int count) {\n"
+     "  for (int i = 0; i < count; ++i) n[i] = given[i];\n"
+     "}"},
+    {"fetch(",
+     "TS_HELPER fetch(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
+     "  pi_cl_dma_cmd((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
+     "      PI_CL_DMA_DIR_EXT2LOC, &dma[request]);\n"
+     "}"},
+    {"fetch_2d(",
+     "TS_HELPER fetch_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t request) {\n"
+     "  pi_cl_dma_cmd_2d((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
+     "      (uint32_t)stride, (uint32_t)line, PI_CL_DMA_DIR_EXT2LOC, &dma[request]);\n"
+     "}"},
+    {"send(",
+     "TS_HELPER send(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
+     "  pi_cl_dma_cmd((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
+     "      PI_CL_DMA_DIR_LOC2EXT, &dma[request]);\n"
+     "}"},
+    {"send_2d(",
+     "TS_HELPER send_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t request) {\n"
+     "  pi_cl_dma_cmd_2d((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
+     "      (uint32_t)stride, (uint32_t)line, PI_CL_DMA_DIR_LOC2EXT, &dma[request]);\n"
+     "}"},
+    {"done(", "TS_HELPER done(int32_t request) { pi_cl_dma_cmd_wait(&dma[request]); }"},
+    {"ram_fetch(",
+     "TS_HELPER ram_fetch(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
+     "  pi_cl_ram_copy(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, 1, &ram[request]);\n"
+     "}"},
+    {"ram_fetch_2d(",
+     "TS_HELPER ram_fetch_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t "
+     "request) {\n"
+     "  pi_cl_ram_copy_2d(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, (uint32_t)stride,\n"
+     "      (uint32_t)line, 1, &ram[request]);\n"
+     "}"},
+    {"ram_send(",
+     "TS_HELPER ram_send(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
+     "  pi_cl_ram_copy(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, 0, &ram[request]);\n"
+     "}"},
+    {"ram_send_2d(",
+     "TS_HELPER ram_send_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t request) "
+     "{\n"
+     "  pi_cl_ram_copy_2d(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, (uint32_t)stride,\n"
+     "      (uint32_t)line, 0, &ram[request]);\n"
+     "}"},
+    {"ram_done(", "TS_HELPER ram_done(int32_t request) { pi_cl_ram_copy_wait(&ram[request]); }"},
+};
+
 class Network {
  public:
   explicit Network(const Source& source) : source_(source) {}
@@ -31,17 +104,20 @@ class Network {
   Result<std::vector<File>> files() {
     TRY(engines_, engines_of_handles(source_.schedule, source_.target));
     find_locals();
-    TRY(auto training,
-        entry("TrainingNetwork", source_.schedule.training,
-              source_.program.training() ? "Forward, loss and backward pass of one micro-batch; adds up gradients."
-                                         : "One inference."));
-    TRY(auto optimizer,
-        entry("OptimizerNetwork", source_.schedule.optimizer,
-              source_.schedule.optimizer.empty() ? "Nothing to update."
-                                                 : "Updates the parameters with the gradients so far."));
-    std::vector<std::string> body = training;
-    body.insert(body.end(), optimizer.begin(), optimizer.end());
-    return std::vector<File>{{"network.c", source_text(body)}, {"network.h", header_text()}};
+    auto training = emitted_sections(source_.schedule.training),
+         optimizer = emitted_sections(source_.schedule.optimizer);
+    auto sections = training;
+    sections.insert(sections.end(), optimizer.begin(), optimizer.end());
+    TRY(auto functions, node_functions(source_, sections, engines_, locals_));
+    auto body = std::move(functions.lines);
+    auto calls = std::span(functions.calls);
+    entry("TrainingNetwork", calls.first(training.size()),
+          source_.program.training() ? "Forward, loss and backward pass of one micro-batch; adds up gradients."
+                                     : "One inference.",
+          body);
+    entry("OptimizerNetwork", calls.subspan(training.size()),
+          optimizer.empty() ? "Nothing to update." : "Updates the parameters with the gradients so far.", body);
+    return std::vector<File>{{"network.c", source_text(body)}, {"network.h", header_text(body)}};
   }
 
  private:
@@ -61,48 +137,13 @@ class Network {
     }
   }
 
-  Result<std::vector<std::string>> entry(const std::string& name, const std::vector<Section>& sections,
-                                         const std::string& what) {
-    std::vector<std::string> lines, calls_made;
-    for (const auto* section : emitted_sections(sections)) {
-      const Node& node = source_.graph().at(section->node);
-      auto function = functions_.take("run_" + identifier(node.name));
-      TRY(auto text, node_function(function, *section));
-      lines.insert(lines.end(), text.begin(), text.end());
-      calls_made.push_back(fmt::format("  ts_profile({});", stamps_++));
-      calls_made.push_back(fmt::format("  {}();", function));
-    }
-    calls_made.push_back(fmt::format("  ts_profile({});", stamps_++));
+  void entry(const std::string& name, std::span<const std::string> calls, const std::string& what,
+             std::vector<std::string>& lines) {
     lines.push_back(fmt::format("/* {} */", what));
     lines.push_back(fmt::format("void {}(void) {{", name));
-    lines.insert(lines.end(), calls_made.begin(), calls_made.end());
+    for (const auto& call : calls) lines.push_back(fmt::format("  ts_profile({}); {}", stamps_++, call));
+    lines.push_back(fmt::format("  ts_profile({});", stamps_++));
     lines.insert(lines.end(), {"}", ""});
-    return lines;
-  }
-
-  Result<std::vector<std::string>> node_function(const std::string& function, const Section& section) {
-    const Node& node = source_.graph().at(section.node);
-    TRY(auto tiles, tiling(source_.graph(), node, source_.plan.nodes[static_cast<size_t>(section.node.index)]));
-    auto lines = comment_block({formula(source_.graph(), node), tiles});
-    lines.push_back(fmt::format("static void {}(void) {{", function));
-    auto uses = buffers_of(section, source_.graph());
-    UniqueNames unique;
-    for (const auto& use : uses)
-      if (!locals_.contains(use.buffer.index)) unique.take(source_.buffer_names[static_cast<size_t>(use.buffer.index)]);
-    std::map<int32_t, std::string> names;
-    std::vector<std::string> slots;
-    for (const auto& use : uses) {
-      if (!locals_.contains(use.buffer.index)) continue;
-      const auto& buffer = source_.schedule.buffers[static_cast<size_t>(use.buffer.index)];
-      auto name = unique.take(fmt::format("L{}_{}", buffer.level + 1, identifier(use.holds)));
-      slots.push_back(fmt::format("{} = {}", name, buffer.offset.count));
-      names[use.buffer.index] = std::move(name);
-    }
-    auto append = [&](const std::vector<std::string>& more) { lines.insert(lines.end(), more.begin(), more.end()); };
-    if (!slots.empty()) append(wrapped(1, "enum { ", slots, " };"));
-    append(statements(section, {source_.schedule, source_.target, engines_, source_.buffer_names, names}));
-    lines.insert(lines.end(), {"}", ""});
-    return lines;
   }
 
   bool any_handle(Engine engine) const { return std::ranges::find(engines_, engine) != engines_.end(); }
@@ -130,21 +171,19 @@ class Network {
     lines.push_back("");
     if (calls(body, "l1(")) lines.push_back("static void *l1(int32_t byte) { return ts_l1 + byte; }");
     if (calls(body, "l2(")) lines.push_back("static void *l2(int32_t byte) { return ts_l2 + byte; }");
-    // The two sides of the cluster's DMA, as the 32-bit addresses that it takes.
-    if (calls(body, "ext(")) {
-      lines.push_back("static uint32_t ext(int32_t byte) { return (uint32_t)(uintptr_t)(ts_l2 + byte); } /* L2 */");
-      lines.push_back("static uint32_t loc(int32_t byte) { return (uint32_t)(uintptr_t)(ts_l1 + byte); } /* L1 */");
-      if (calls(body, "TS_IN")) lines.push_back("#define TS_IN PI_CL_DMA_DIR_EXT2LOC");
-      if (calls(body, "TS_OUT")) lines.push_back("#define TS_OUT PI_CL_DMA_DIR_LOC2EXT");
-    }
+    if (std::ranges::any_of(helpers, [&](const Helper& h) { return calls(body, h.name); }))
+      lines.push_back(helper_macro);
+    for (const auto& helper : helpers)
+      if (calls(body, helper.name)) lines.push_back(helper.definition);
     if (lines.back() != "") lines.push_back("");
     lines.insert(lines.end(), body.begin(), body.end());
     while (lines.back().empty()) lines.pop_back();
     return fmt::format("{}\n", fmt::join(lines, "\n"));
   }
 
-  std::string header_text() const {
+  std::string header_text(const std::vector<std::string>& body) const {
     auto name = source_.graph().name.empty() ? "network" : source_.graph().name;
+    auto named = words(body);
     std::vector<std::string> lines = {
         fmt::format("/* {}: its memory and its entry points, for {} with {} cores. */", comment_text(name),
                     comment_text(source_.target.name), source_.plan.cores),
@@ -163,6 +202,7 @@ class Network {
     lines.insert(lines.end(), {"", "/* Where tensors live, in bytes from the start of their arena. */", "enum {"});
     for (size_t b : globals_) {
       const auto& buffer = source_.schedule.buffers[b];
+      if (buffer.storage.index < 0 && !named.contains(source_.buffer_names[b])) continue;
       auto text = fmt::format("  {} = {},", source_.buffer_names[b], buffer.offset.count);
       if (buffer.storage.index >= 0) {
         const auto& storage = source_.plan.storages[static_cast<size_t>(buffer.storage.index)];
@@ -182,7 +222,6 @@ class Network {
   std::vector<Engine> engines_;
   std::set<int32_t> locals_;
   std::vector<size_t> globals_;
-  UniqueNames functions_;
   int stamps_ = 0;
 };
 

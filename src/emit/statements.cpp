@@ -25,10 +25,12 @@ constexpr size_t widest = 120;
 // What a section's own variables must not be called.
 const std::set<std::string>& reserved_names() {
   static const std::set<std::string> names = {
-      "auto",   "break",  "case",   "char",   "const",  "continue", "default", "do",      "double",   "else",
-      "enum",   "extern", "float",  "for",    "goto",   "if",       "inline",  "int",     "long",     "register",
-      "return", "short",  "signed", "sizeof", "static", "struct",   "switch",  "typedef", "union",    "unsigned",
-      "void",   "while",  "dma",    "ram",    "l1",     "l2",       "ext",     "loc",     "restrict", "volatile"};
+      "auto",     "break",       "case",     "char",     "const",  "continue", "default", "do",        "double",
+      "else",     "enum",        "extern",   "float",    "for",    "goto",     "if",      "inline",    "int",
+      "long",     "register",    "return",   "short",    "signed", "sizeof",   "static",  "struct",    "switch",
+      "typedef",  "union",       "unsigned", "void",     "while",  "dma",      "ram",     "l1",        "l2",
+      "restrict", "volatile",    "fetch",    "fetch_2d", "send",   "send_2d",  "done",    "ram_fetch", "ram_fetch_2d",
+      "ram_send", "ram_send_2d", "ram_done", "n",        "r"};
   return names;
 }
 
@@ -85,7 +87,7 @@ class Printer {
     block(section.body, 1);
   }
 
-  std::vector<std::string> lines;
+  std::vector<Statement> lines;
 
  private:
   // A variable's name is its own as far as its scope reaches.
@@ -100,8 +102,10 @@ class Printer {
 
   void block(const Block& steps, int indent) {
     auto outer = scope_.size();
+    auto known = known_;
     print_steps(steps, indent);
     scope_.resize(outer);
+    known_ = std::move(known);
   }
 
   void print_steps(const Block& steps, int indent) {
@@ -110,21 +114,42 @@ class Printer {
         if (uses(steps, i + 1, let->variable)) print(*let, indent);
         continue;
       }
+      if (const auto* branch = std::get_if<If>(&steps[i].v)) {
+        i = print_branches(steps, i, *branch, indent);
+        continue;
+      }
       std::visit([&](const auto& step) { print(step, indent); }, steps[i].v);
     }
   }
 
-  void add(int indent, const std::string& text) {
-    lines.push_back(std::string(static_cast<size_t>(indent) * 2, ' ') + text);
+  // Branches under one condition that follow each other are one; the last of them.
+  size_t print_branches(const Block& steps, size_t at, const If& first, int indent) {
+    auto condition = c(resolved(first.condition));
+    auto joined = first;
+    for (; at + 1 < steps.size(); ++at) {
+      const auto* next = std::get_if<If>(&steps[at + 1].v);
+      if (!next || c(resolved(next->condition)) != condition) break;
+      joined.then.insert(joined.then.end(), next->then.begin(), next->then.end());
+    }
+    print(joined, indent);
+    return at;
   }
-  void add(const std::vector<std::string>& more) { lines.insert(lines.end(), more.begin(), more.end()); }
+
+  void add(int indent, std::string head, std::vector<std::string> arguments = {}, std::string tail = "") {
+    lines.push_back({indent, std::move(head), std::move(arguments), std::move(tail)});
+  }
 
   void print(const Let& let, int indent) {
     auto value = resolved(let.value);
     values_[static_cast<size_t>(let.variable)] = value.constant() ? value : Expr::var(let.variable);
     if (value.constant()) return;
     auto text = c(value);  // may speak of what the name meant before
+    if (auto known = known_.find(text); known != known_.end()) {
+      names_[static_cast<size_t>(let.variable)] = known->second;
+      return;
+    }
     declare(let.variable);
+    known_.emplace(text, name(let.variable));
     add(indent, fmt::format("const int32_t {} = {};", name(let.variable), text));
   }
 
@@ -141,19 +166,15 @@ class Printer {
     scope_.resize(outer);
   }
 
-  // "head { body }", or "head statement;" where the body is one short statement.
+  // "head { body }", or "head statement;" where the body is one transfer or wait.
   void braced(const std::string& head, const Block& body, int indent) {
     size_t first = lines.size();
     add(indent, head + " {");
     block(body, indent + 1);
-    if (lines.size() == first + 2) {
-      auto text = lines.back().substr(static_cast<size_t>(indent + 1) * 2);
-      bool simple = text.starts_with("pi_") && text.back() == ';';
-      if (simple && static_cast<size_t>(indent) * 2 + head.size() + 1 + text.size() <= widest) {
-        lines.resize(first);
-        add(indent, head + " " + text);
-        return;
-      }
+    if (lines.size() == first + 2 && lines.back().tail == ");" && lines.back().head.ends_with('(')) {
+      auto only = std::move(lines.back());
+      lines.resize(first);
+      return add(indent, head + " " + only.head, std::move(only.arguments), std::move(only.tail));
     }
     add(indent, "}");
   }
@@ -163,13 +184,12 @@ class Printer {
     values_[static_cast<size_t>(loop.variable)] = 0;
     size_t first = lines.size();
     block(loop.body, indent);
-    std::string margin(static_cast<size_t>(indent) * 2, ' ');
-    bool names_values =
-        std::any_of(lines.begin() + static_cast<long>(first), lines.end(),
-                    [&](const std::string& line) { return line.starts_with(margin + "const int32_t "); });
+    auto body = std::span(lines).subspan(first);
+    bool names_values = std::ranges::any_of(
+        body, [&](const Statement& s) { return s.indent == indent && s.head.starts_with("const int32_t "); });
     if (!names_values) return;
-    for (size_t i = first; i < lines.size(); ++i) lines[i] = "  " + lines[i];
-    lines.insert(lines.begin() + static_cast<long>(first), margin + "{");
+    for (auto& statement : body) ++statement.indent;
+    lines.insert(lines.begin() + static_cast<long>(first), Statement{indent, "{", {}, ""});
     add(indent, "}");
   }
 
@@ -183,31 +203,21 @@ class Printer {
   }
 
   void print(const Transfer& t, int indent) {
-    auto lines_count = resolved(t.lines);
-    bool two_dimensional = lines_count.constant() != 1;
-    auto size = unsigned_c(resolved(t.line * t.lines));
-    std::vector<std::string> arguments;
-    bool cluster = kind_of(context_.target, t.engine) == Engine::Cluster;
-    if (cluster) {
-      arguments = {fmt::format("ext({})", byte(t.far)), fmt::format("loc({})", byte(t.near)), size};
-    } else {
-      arguments = {"&ts_ram", fmt::format("ts_l3 + (uint32_t)({})", byte(t.far)), pointer(t.near), size};
-    }
+    bool two_dimensional = resolved(t.lines).constant() != 1;
+    std::vector<std::string> arguments = {byte(t.far), byte(t.near), c(resolved(t.line * t.lines))};
     if (two_dimensional) {
-      arguments.push_back(unsigned_c(resolved(t.far_stride)));
-      arguments.push_back(unsigned_c(resolved(t.line)));
+      arguments.push_back(c(resolved(t.far_stride)));
+      arguments.push_back(c(resolved(t.line)));
     }
-    bool in = t.direction == Transfer::Direction::In;
-    arguments.push_back(cluster ? (in ? "TS_IN" : "TS_OUT") : (in ? "1" : "0"));
-    arguments.push_back(request(t.handle, cluster));
-    std::string function = cluster ? "pi_cl_dma_cmd" : "pi_cl_ram_copy";
-    add(wrapped(indent, function + (two_dimensional ? "_2d(" : "("), arguments, ");"));
+    arguments.push_back(c(resolved(t.handle)));
+    add(indent,
+        fmt::format("{}{}{}(", kind_of(context_.target, t.engine) == Engine::Cluster ? "" : "ram_",
+                    t.direction == Transfer::Direction::In ? "fetch" : "send", two_dimensional ? "_2d" : ""),
+        std::move(arguments), ");");
   }
 
   void print(const Wait& wait, int indent) {
-    bool cluster = engine_of(wait.handle) == Engine::Cluster;
-    add(indent,
-        fmt::format("{}({});", cluster ? "pi_cl_dma_cmd_wait" : "pi_cl_ram_copy_wait", request(wait.handle, cluster)));
+    add(indent, engine_of(wait.handle) == Engine::Cluster ? "done(" : "ram_done(", {c(resolved(wait.handle))}, ");");
   }
 
   void print(const Kernel& kernel, int indent) {
@@ -216,8 +226,8 @@ class Printer {
       if (auto value = field_value(kernel, field); !value.empty())
         fields.push_back(fmt::format(".{} = {}", field.name, value));
     const auto& function = kernel.call.function;
-    add(wrapped(indent, fmt::format("pi_cl_team_fork(TS_CORES, {}, &(struct {}_args){{", function, function), fields,
-                "});"));
+    add(indent, fmt::format("pi_cl_team_fork(TS_CORES, {}, &(struct {}_args){{", function, function), std::move(fields),
+        "});");
   }
 
   // Empty for an operand that is absent: what an initialiser leaves out is zero.
@@ -255,9 +265,6 @@ class Printer {
   std::string pointer(const Place& place) const {
     return fmt::format("{}({})", buffer(place).level == 0 ? "l1" : "l2", byte(place));
   }
-  std::string request(const Expr& handle, bool cluster) const {
-    return fmt::format("&{}[{}]", cluster ? "dma" : "ram", c(resolved(handle)));
-  }
   // All handles that one wait may mean are of one engine; its smallest will do.
   Engine engine_of(const Expr& handle) const {
     std::vector<Range> anything(values_.size(), Range{0, 0});
@@ -267,12 +274,6 @@ class Printer {
 
   const std::string& name(int variable) const { return names_[static_cast<size_t>(variable)]; }
   std::string c(const Expr& e) const { return e.c(names_); }
-  std::string unsigned_c(const Expr& e) const {
-    using Op = Expr::Op;
-    if (e.constant()) return c(e);
-    bool closed = e.op() == Op::Var || e.op() == Op::Min || e.op() == Op::Max;
-    return closed ? "(uint32_t)" + c(e) : fmt::format("(uint32_t)({})", c(e));
-  }
   // With the variables whose values are known replaced by them.
   Expr resolved(const Expr& e) const {
     if (e.op() == Expr::Op::Const) return e;
@@ -284,6 +285,7 @@ class Printer {
   std::vector<std::string> names_, wanted_;  // by variable: as printed, as the schedule calls it
   std::vector<std::string> scope_;           // names that mean something where we are
   std::vector<Expr> values_;
+  std::map<std::string, std::string> known_;  // values that have a name where we are
 };
 
 // The first tensor that passes through a buffer names it.
@@ -314,29 +316,46 @@ void collect(const Block& block, const Graph& graph, std::map<int32_t, std::stri
 
 }  // namespace
 
-std::vector<std::string> wrapped(int indent, const std::string& head, const std::vector<std::string>& arguments,
-                                 const std::string& tail) {
-  std::string margin(static_cast<size_t>(indent) * 2, ' ');
-  std::vector<std::string> lines = {margin + head};
-  auto whole = fmt::format("{}{}{}{}", margin, head, fmt::join(arguments, ", "), tail);
+std::vector<std::string> wrapped(const Statement& s) {
+  std::string margin(static_cast<size_t>(s.indent) * 2, ' ');
+  std::vector<std::string> lines = {margin + s.head};
+  auto whole = fmt::format("{}{}{}{}", margin, s.head, fmt::join(s.arguments, ", "), s.tail);
   if (whole.size() <= widest) return {whole};
-  if (head.ends_with('{')) lines.push_back(margin + "   ");  // a list of fields begins on a line of its own
-  for (size_t i = 0; i < arguments.size(); ++i) {
-    bool last = i + 1 == arguments.size();
-    auto text = arguments[i] + (last ? tail : ",");
-    bool opens = i == 0 && (head.ends_with('(') || head.ends_with(' '));
+  if (s.head.ends_with('{')) lines.push_back(margin + "   ");  // a list of fields begins on a line of its own
+  for (size_t i = 0; i < s.arguments.size(); ++i) {
+    bool last = i + 1 == s.arguments.size();
+    auto text = s.arguments[i] + (last ? s.tail : ",");
+    bool opens = i == 0 && (s.head.ends_with('(') || s.head.ends_with(' '));
     auto& line = lines.back();
     if (line.size() + text.size() + (opens ? 0 : 1) <= widest)
       line += (opens ? "" : " ") + text;
     else
       lines.push_back(margin + "    " + text);
   }
-  if (arguments.empty()) lines.back() += tail;
+  if (s.arguments.empty()) lines.back() += s.tail;
   return lines;
 }
 
-std::vector<std::string> statements(const Section& section, const SectionContext& context) {
+std::vector<Statement> statements(const Section& section, const SectionContext& context) {
   return Printer(section, context).lines;
+}
+
+std::vector<std::string> text_of(const std::vector<Statement>& statements) {
+  std::vector<std::string> lines;
+  bool waits = false;  // whether the last line is one of waits, which may stand side by side
+  for (const auto& s : statements) {
+    auto more = wrapped(s);
+    bool wait = (s.head == "done(" || s.head == "ram_done(") && more.size() == 1;
+    auto margin = static_cast<size_t>(s.indent) * 2;
+    if (wait && waits && lines.back().find_first_not_of(' ') == margin &&
+        lines.back().size() + more[0].size() - margin + 1 <= widest) {
+      lines.back() += " " + more[0].substr(margin);
+      continue;
+    }
+    lines.insert(lines.end(), more.begin(), more.end());
+    waits = wait;
+  }
+  return lines;
 }
 
 std::vector<BufferUse> buffers_of(const Section& section, const Graph& graph) {

@@ -1,7 +1,7 @@
 // The steps of a section as C statements.
 //
 //   Loop t < 4 { Wait 1 + t % 2; Kernel ts_relu }     ->     for (int32_t t = 0; t < 4; ++t) {
-//                                                              pi_cl_dma_cmd_wait(&dma[1 + t % 2]);
+//                                                              done(t % 2 + 1);
 //                                                              pi_cl_team_fork(TS_CORES, ts_relu, ...);
 //                                                            }
 #pragma once
@@ -23,12 +23,21 @@ struct SectionContext {
   const std::map<int32_t, std::string>& local_names = {};  // of the buffers that only this section uses
 };
 
-// The body of the section's function, indented by one step, without its braces.
-std::vector<std::string> statements(const schedule::Section& section, const SectionContext& context);
+// A statement before it is broken into lines: "head", or "head argument, argument tail".
+struct Statement {
+  int indent = 0;
+  std::string head;
+  std::vector<std::string> arguments;
+  std::string tail;
+};
 
-// "head(a, b, ...)tail" in as few lines of at most 120 columns as the arguments allow.
-std::vector<std::string> wrapped(int indent, const std::string& head, const std::vector<std::string>& arguments,
-                                 const std::string& tail);
+// The body of the section's function, indented by one step, without its braces.
+std::vector<Statement> statements(const schedule::Section& section, const SectionContext& context);
+
+// In as few lines of at most 120 columns as the arguments allow.
+std::vector<std::string> wrapped(const Statement& statement);
+// The same for all of them; waits that follow each other share a line.
+std::vector<std::string> text_of(const std::vector<Statement>& statements);
 
 // The buffers that a section's steps touch, in order of their number, and what each of them holds: the name of a
 // tensor, or "scratch0".

@@ -68,7 +68,7 @@ bool move_out(Storages& storages, const Traffic& traffic, Bytes budget, int roun
       if (all[s].level != kL2 || all[s].life.first > at || all[s].life.last < at || all[s].members.empty()) continue;
       auto touches = static_cast<double>(traffic.positions(s).size());
       if (std::ranges::count(traffic.positions(s), at)) touches += 8;
-      auto small = 256.0 / static_cast<double>(std::max<int64_t>(1, all[s].size.count));  // a transfer has its price
+      auto small = 4096.0 / static_cast<double>(std::max<int64_t>(1, all[s].size.count));  // a transfer has its price
       auto price = touches * (1 + small);
       if (!victim || price < least || (price == least && all[s].size > victim->size)) victim = &all[s], least = price;
     }

@@ -207,17 +207,15 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
 
   // A kernel starts while its input is still on its way.
   const std::string fork = "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = l1(L1_relu1)";
-  const std::string waits = "  pi_cl_dma_cmd_wait(&dma[4]);\n  pi_cl_dma_cmd_wait(&dma[5]);\n  " + fork;
+  const std::string waits = "  done(4); done(5);\n  " + fork;
   expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul"});
   // A request is used again, and one is waited for twice.
-  expect_found(
-      broken(waits, "  pi_cl_dma_cmd(ext(L2_fc2_weight), loc(L1_fc2_weight), 1480, TS_IN, &dma[4]);\n" + waits),
-      {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
-  expect_found(broken(waits, "  pi_cl_dma_cmd_wait(&dma[4]);\n" + waits),
+  expect_found(broken(waits, "  fetch(L2_fc2_weight, L1_fc2_weight, 1480, 4);\n" + waits),
+               {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
+  expect_found(broken(waits, "  done(4);\n" + waits),
                {"no transfer in flight", "network.c:", "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.
-  expect_found(broken("loc(L1_fc2_weight), 1480, TS_IN", "loc(L1_fc2_weight + TS_L1_BYTES), 1480, TS_IN"),
-               {"L1", "core 0"});
+  expect_found(broken("L1_fc2_weight, 1480,", "L1_fc2_weight + TS_L1_BYTES, 1480,"), {"L1", "core 0"});
   // A team that waits for a core that never comes.
   expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork), {"deadlock", "barrier"});
 }

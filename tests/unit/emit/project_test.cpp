@@ -45,8 +45,7 @@ TEST(Project, SimplemlpIsUnder600LinesAndNoneIsTooWide) {
 
 TEST(Project, CompilesWithoutAWarningUnderGccAndClang) {
   int compilers = 0;
-  for (const auto& options : {test::NetworkOptions{}, test::NetworkOptions{.plan = {.l1 = Bytes(16384)}},
-                              test::NetworkOptions{.plan = {.tiling = false}},
+  for (const auto& options : {test::NetworkOptions{.model = "mlp:8-8-8-8", .plan = {.l1 = Bytes(2048)}},
                               test::NetworkOptions{.model = "mlp:7-5-3", .batch = 3, .training = false}}) {
     auto network = compile_network(options);
     ASSERT_TRUE(network) << network.error().text();

@@ -43,7 +43,7 @@ struct Fixture {
     auto engines = engines_of_handles(schedule, target);
     if (!engines) return engines.error().text();
     std::string all;
-    for (const auto& line : statements(section, {schedule, target, *engines, names})) all += line + "\n";
+    for (const auto& line : text_of(statements(section, {schedule, target, *engines, names}))) all += line + "\n";
     return all;
   }
 };
@@ -68,13 +68,10 @@ TEST(Statements, ADoubleBufferedLoopReadsAsWritten) {
                              {Step{If{less(t + 1, 8), {Step{fetch((t + 1) % 2, (t + 1) * 512, (t + 1) % 2)}}}},
                               Step{Wait{t % 2}}, Step{relu}}}}}};
   EXPECT_EQ(Fixture().text(section),
-            "  pi_cl_dma_cmd(ext(L2_x), loc(L1_x), 512, TS_IN, &dma[0]);\n"
+            "  fetch(L2_x, L1_x, 512, 0);\n"
             "  for (int32_t t = 0; t < 8; ++t) {\n"
-            "    if (t + 1 < 8) {\n"
-            "      pi_cl_dma_cmd(ext(L2_x + (t + 1) * 512), loc(L1_x + (t + 1) % 2 * 512), 512, TS_IN, &dma[(t + 1) % "
-            "2]);\n"
-            "    }\n"
-            "    pi_cl_dma_cmd_wait(&dma[t % 2]);\n"
+            "    if (t + 1 < 8) fetch(L2_x + (t + 1) * 512, L1_x + (t + 1) % 2 * 512, 512, (t + 1) % 2);\n"
+            "    done(t % 2);\n"
             "    pi_cl_team_fork(TS_CORES, ts_relu, &(struct ts_relu_args){\n"
             "        .x = l1(L1_x + t % 2 * 512), .y = l1(L1_x + t % 2 * 512), .n = 128});\n"
             "  }\n");
@@ -87,15 +84,15 @@ TEST(Statements, LinesAtAStrideAreATwoDimensionalTransfer) {
   transfer.line = 128;
   transfer.far_stride = 1024;
   EXPECT_EQ(Fixture().text({{}, {}, {Step{transfer}, Step{Wait{1}}}}),
-            "  pi_cl_dma_cmd_2d(ext(L2_x), loc(L1_x), 512, 1024, 128, TS_OUT, &dma[1]);\n"
-            "  pi_cl_dma_cmd_wait(&dma[1]);\n");
+            "  send_2d(L2_x, L1_x, 512, 1024, 128, 1);\n"
+            "  done(1);\n");
 }
 
 TEST(Statements, TheExternalRamHasItsOwnRequests) {
   Transfer transfer{.engine = 1, .far = {{2}, 0, 64}, .near = {{0}, 0, 0}, .line = 256, .handle = 2};
   EXPECT_EQ(Fixture().text({{}, {}, {Step{transfer}, Step{Wait{2}}}}),
-            "  pi_cl_ram_copy(&ts_ram, ts_l3 + (uint32_t)(L3_w + 64), l2(L2_x), 256, 1, &ram[2]);\n"
-            "  pi_cl_ram_copy_wait(&ram[2]);\n");
+            "  ram_fetch(L3_w + 64, L2_x, 256, 2);\n"
+            "  ram_done(2);\n");
 }
 
 TEST(Statements, AHandleOfTwoKindsOfEnginesIsRefused) {
@@ -111,7 +108,7 @@ TEST(Statements, WhatIsKnownIsNotComputed) {
                              1,
                              {Step{Let{1, t / 4}}, Step{If{less(t + 1, 1), {Step{fetch(0, 0, 3)}}}},
                               Step{If{equal(t, 0), {Step{fetch(m, m * 4, 0)}}}}}}}}};
-  EXPECT_EQ(Fixture().text(section), "  pi_cl_dma_cmd(ext(L2_x), loc(L1_x), 512, TS_IN, &dma[0]);\n");
+  EXPECT_EQ(Fixture().text(section), "  fetch(L2_x, L1_x, 512, 0);\n");
 }
 
 TEST(Statements, ANameThatNobodyReadsIsNotDeclared) {
@@ -125,8 +122,8 @@ TEST(Statements, ANameThatNobodyReadsIsNotDeclared) {
   EXPECT_EQ(Fixture().text(section),
             "  for (int32_t t = 0; t < 4; ++t) {\n"
             "    const int32_t c = t * 512;\n"
-            "    pi_cl_dma_cmd(ext(L2_x + c), loc(L1_x), 512, TS_IN, &dma[0]);\n"
-            "    pi_cl_dma_cmd_wait(&dma[0]);\n"
+            "    fetch(L2_x + c, L1_x, 512, 0);\n"
+            "    done(0);\n"
             "  }\n");
 }
 
@@ -139,11 +136,31 @@ TEST(Statements, NamesThatMeanSomethingElseAreNotShadowed) {
   EXPECT_EQ(Fixture().text(section),
             "  for (int32_t t = 0; t < 2; ++t) {\n"
             "    for (int32_t t_2 = 0; t_2 < 3; ++t_2) {\n"
-            "      pi_cl_dma_cmd(ext(L2_x + t * 8 + t_2 * 4), loc(L1_x), 512, TS_IN, &dma[0]);\n"
-            "      pi_cl_dma_cmd_wait(&dma[0]);\n"
+            "      fetch(L2_x + t * 8 + t_2 * 4, L1_x, 512, 0);\n"
+            "      done(0);\n"
             "    }\n"
             "  }\n"
-            "  for (int32_t for_2 = 0; for_2 < 2; ++for_2) pi_cl_dma_cmd_wait(&dma[for_2]);\n");
+            "  for (int32_t for_2 = 0; for_2 < 2; ++for_2) done(for_2);\n");
+}
+
+TEST(Statements, BranchesUnderOneConditionAreOneAndNameAValueOnce) {
+  auto t = Expr::var(0), a = Expr::var(1), b = Expr::var(2);
+  Section section{{},
+                  {"t", "next", "next"},
+                  {Step{Loop{0,
+                             4,
+                             {Step{If{less(t + 1, 4), {Step{Let{1, (t + 1) * 512}}, Step{fetch(0, a, 0)}}}},
+                              Step{If{less(t + 1, 4), {Step{Let{2, (t + 1) * 512}}, Step{fetch(0, b, 1)}}}},
+                              Step{Wait{0}}, Step{Wait{1}}}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  for (int32_t t = 0; t < 4; ++t) {\n"
+            "    if (t + 1 < 4) {\n"
+            "      const int32_t next = (t + 1) * 512;\n"
+            "      fetch(L2_x + next, L1_x, 512, 0);\n"
+            "      fetch(L2_x + next, L1_x, 512, 1);\n"
+            "    }\n"
+            "    done(0); done(1);\n"
+            "  }\n");
 }
 
 TEST(Statements, ARangeCoversEveryValue) {
