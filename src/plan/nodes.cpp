@@ -114,17 +114,9 @@ namespace {
 // Whether a call on whole tensors finds everything dense where it stands: what an operator touches of a tensor (a Slice
 // of its input) must be one run of its elements.
 bool dense_in_place(const ops::TileMap& map) {
-  ops::Box whole;
-  for (auto& dim : map.dims) whole.lo.push_back(0), whole.len.push_back(dim.extent);
-  auto dense = [&](const ops::OperandMap& operand) {
-    if (!operand.present) return true;
-    auto len = ops::region(operand, whole).len;
-    size_t first = 0;
-    while (first < len.size() && len[first] == 1) ++first;
-    for (size_t a = first + 1; a < len.size(); ++a)
-      if (len[a] != operand.view[a]) return false;
-    return true;
-  };
+  std::vector<int64_t> whole;
+  for (auto& dim : map.dims) whole.push_back(dim.extent);
+  auto dense = [&](auto& operand) { return !operand.present || one_stretch(map, operand, whole); };
   return std::ranges::all_of(map.inputs, dense) && std::ranges::all_of(map.outputs, dense);
 }
 

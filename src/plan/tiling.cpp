@@ -152,8 +152,7 @@ class Search {
 
   // A kernel works on dense tiles; one that lives in the near memory must be a single stretch of it.
   bool contiguous_at_home(const std::vector<int64_t>& tile) const {
-    return std::ranges::all_of(travellers_,
-                               [&](auto& t) { return passes_l1(t) || footprint(*t.map, tile).lines == 1; });
+    return std::ranges::all_of(travellers_, [&](auto& t) { return passes_l1(t) || one_stretch(p_.map, *t.map, tile); });
   }
 
   void collect() {

@@ -49,9 +49,10 @@ struct Footprint {
   int64_t commands = 1;  // of rank 2 at most
 };
 Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile, const Shape& around);
-inline Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile) {
-  return footprint(map, tile, map.view);
-}
+// Whether every tile's region is one run of the operand's elements where it stands: what a kernel needs that works on
+// it in its home. Tiles at the edge of a Pad reach less of an axis than those in the middle.
+//   Y(m, n), tiles 2 x all of n -> true      1 x half of n -> true      2 x half of n -> false
+bool one_stretch(const ops::TileMap& space, const ops::OperandMap& map, const std::vector<int64_t>& tile);
 // Extents of an operand's region under such tiles.
 Shape extents(const ops::OperandMap& map, const std::vector<int64_t>& tile);
 

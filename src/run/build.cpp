@@ -150,16 +150,19 @@ Result<Built> build_project(const fs::path& directory, const BuildOptions& optio
   for (const auto& [path, bytes] : files.files)
     if (path.ends_with(".ld")) all.add(path).add(bytes);
   for (const auto& source : files.sources) {
-    auto key = object_key(files, source, command_text);
+    bool own = source.find('/') == source.npos;
+    auto flags = options.flags;
+    if (own) flags.insert(flags.end(), options.own_flags.begin(), options.own_flags.end());
+    auto key = object_key(files, source, fmt::format("{} {}", options.compiler, fmt::join(flags, " ")));
     all.add(key);
-    const auto& place = source.find('/') == source.npos ? objects : shared;
+    const auto& place = own ? objects : shared;
     auto object = place / (key + ".o");
     linked.push_back(object.string());
     if (source.ends_with(".c")) built.call_graphs.push_back(call_graph_of(object));
     if (fs::exists(object, error)) continue;
     auto temporary = object.string() + suffix;
     std::vector<std::string> command = {options.compiler};
-    command.insert(command.end(), options.flags.begin(), options.flags.end());
+    command.insert(command.end(), flags.begin(), flags.end());
     command.insert(command.end(), {"-dumpdir", (place / "").string(), "-dumpbase",
                                    fs::path(temporary).filename().string(), "-c", source, "-o", temporary});
     jobs.push_back({source, command, temporary, object});

@@ -14,11 +14,12 @@ namespace tessera::run {
 
 struct BuildOptions {
   std::string compiler;
-  std::string hint;                  // how to get the compiler
-  std::vector<std::string> flags;    // of compiling and linking
-  std::vector<std::string> link;     // flags that follow the objects
-  std::string runtime;               // folder of the runtime: "host"
-  std::vector<std::string> skipped;  // sources that are not for this build
+  std::string hint;                    // how to get the compiler
+  std::vector<std::string> flags;      // of compiling and linking
+  std::vector<std::string> own_flags;  // more of them, for the network's own C
+  std::vector<std::string> link;       // flags that follow the objects
+  std::string runtime;                 // folder of the runtime: "host"
+  std::vector<std::string> skipped;    // sources that are not for this build
   // Where objects are kept; empty: build/ in the project for the network's own, the user's cache for the runtime's.
   std::filesystem::path objects;
 };

@@ -26,12 +26,18 @@ std::vector<std::string> compile_flags(const HostOptions& options) {
   return flags;
 }
 
+std::vector<std::string> own_flags(const HostOptions& options) {
+  if (options.optimize) return {};
+  return {"-O0"};
+}
+
 }  // namespace
 
 Result<fs::path> build_host(const fs::path& directory, const HostOptions& options) {
   TRY(auto built, build_project(directory, {.compiler = options.compiler,
                                             .hint = "install gcc (apt-get install gcc)",
                                             .flags = compile_flags(options),
+                                            .own_flags = own_flags(options),
                                             .link = {"-no-pie", "-lm"},
                                             .runtime = "host",
                                             .skipped = {"harness/main.c"},  // a device's entry point

@@ -17,6 +17,7 @@ struct HostOptions {
   std::optional<int> cores;  // default: what the project was compiled for. The bits do not depend on it
   bool sanitize = false;     // ASan and UBSan; transfers take effect at random legal moments
   uint64_t seed = 1;         // of those moments
+  bool optimize = true;      // the network's own C; kernels always are. The bits do not depend on it
   // Where objects are kept, by digest, to be used again; default: build/ in the project. Projects may share one.
   std::filesystem::path objects = {};
   std::string compiler = "gcc";

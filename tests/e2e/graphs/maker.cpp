@@ -176,6 +176,7 @@ bool Maker::attempt(const ops::Operator& op) {
     rough_.push_back(rough);
   }
   forest.graph.add_node(std::move(node));
+  forest.drawn.insert(&op);
   return true;
 }
 

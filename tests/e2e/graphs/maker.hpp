@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -22,6 +23,7 @@ struct Forest {
   std::vector<TensorId> learned;  // float parameters: what gradients are taken for
   std::vector<TensorId> leaves;   // what nobody reads
   std::vector<TensorId> smooth;   // those of them through which everything has a gradient
+  std::set<const ops::Operator*> drawn;
 };
 
 // A node with one of an operator's likely operands and attributes.

@@ -107,6 +107,22 @@ TEST(Travel, ReductionsAreSplitAtTheirOutermostAxisOnly) {
   EXPECT_FALSE(legal(map, make_loops(map, {{0, {1, 1, 2}, {1, 2, 0}}})));
 }
 
+TEST(Travel, ATileStandsDenseInItsHomeWhereItIsOneStretch) {
+  auto y = matmul(8, 6, 4);
+  EXPECT_TRUE(one_stretch(y, y.outputs[0], {2, 6, 1}));
+  EXPECT_TRUE(one_stretch(y, y.outputs[0], {1, 3, 1}));
+  EXPECT_FALSE(one_stretch(y, y.outputs[0], {2, 3, 1}));
+  // Rows of five that a Pad moves by one: the output has five again, of which four come from the input.
+  using ops::AxisMap;
+  ops::TileMap pad{{{"i0", 7}, {"i1", 5}}, {}, {}, {}};
+  pad.inputs = {{true, {7, 5}, {AxisMap::along(0), {{{1, 1}}, -1, 1}}}};
+  EXPECT_FALSE(one_stretch(pad, pad.inputs[0], {7, 5}));
+  EXPECT_TRUE(one_stretch(pad, pad.inputs[0], {1, 5}));
+  // All of a row under a window that is wider than it, whatever the tile.
+  pad.inputs[0].axes[1] = {{{1, 1}}, -4, 9};
+  EXPECT_TRUE(one_stretch(pad, pad.inputs[0], {7, 2}));
+}
+
 TEST(Plan, FitsTheBudgetItWasGiven) {
   auto p = program("mlp:61-37-10", 3);
   auto target = siracusa();
