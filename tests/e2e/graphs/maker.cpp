@@ -28,6 +28,15 @@ bool replaces(const ops::Operator& op, const ops::NodeContext& n) {
   return std::ranges::any_of(op.aliases(n), [](auto& a) { return a.kind == ops::Alias::Kind::InPlace; });
 }
 
+// A normalisation by the deviation alone makes whatever the mean was rounded by as large as it likes, where values are
+// all but equal: no arithmetic in floats does that well.
+bool well_posed(const ops::Operator& op, const Graph& graph, Node node, std::span<const ops::Array> operands) {
+  if (op.type != "MeanVarianceNormalization") return true;
+  constexpr size_t inv_std = 2;  // beyond what ONNX names, it gives its statistics
+  node.outputs.resize(inv_std + 1, node.outputs[0]);
+  return ordinary(op.reference({graph, node}, operands).value()[inv_std]);
+}
+
 }  // namespace
 
 TensorId Maker::stage(Tensor tensor) {
@@ -73,6 +82,11 @@ TensorId Maker::labels(Shape shape, int64_t classes, DType type) {
 TensorId Maker::scalar(float value) {
   auto data = TensorData::scalar(value);
   return stage({fmt::format("s{}", ++count_), data.type(), Role::Constant, data});
+}
+
+TensorId Maker::numbers(const std::vector<float>& values) {
+  auto data = TensorData::f32({static_cast<int64_t>(values.size())}, values);
+  return stage({fmt::format("v{}", ++count_), data.type(), Role::Constant, data});
 }
 
 TensorId Maker::any(DType type) {
@@ -206,6 +220,7 @@ std::optional<std::vector<ops::Array>> Maker::tried(const ops::Operator& op, con
   if (!results || results->size() < draft.outputs) return std::nullopt;
   for (size_t o = 0; o < draft.outputs; ++o)
     if (!ordinary((*results)[o]) || (*results)[o].shape != (*types)[o].shape) return std::nullopt;
+  if (!well_posed(op, trial, node, operands)) return std::nullopt;
   return *std::move(results);
 }
 

@@ -62,6 +62,7 @@ class Maker {
   TensorId integers(std::vector<int64_t> values);      // a list
   TensorId labels(Shape shape, int64_t classes, DType type = DType::I64);
   TensorId scalar(float value);
+  TensorId numbers(const std::vector<float>& values);  // a list: a constant
 
  private:
   void one_graph();

@@ -200,7 +200,7 @@ Result pad(Maker& m, int version) {
 }
 
 Result blocks_of_space(Maker& m, int) {
-  auto x = m.ranked(4, 4);
+  auto x = m.pick(2) ? m.ranked(4, 4) : m.fresh({1 + m.pick(2), 4, 2, 4});
   if (!x) return {};
   return Draft{{x}, {{"blocksize", int64_t{1 + m.pick(2)}}, {"mode", m.one_of<std::string>({"DCR", "CRD"})}}};
 }
@@ -254,14 +254,64 @@ Result einsum(Maker& m, int) {
   return Draft{{x, m.fresh({k, 1 + m.pick(5)})}, {{"equation", std::string(two ? "ij,jk->ik" : "aij,jk->aki")}}};
 }
 
+std::vector<float> some_scales(Maker& m, TensorId x) {
+  std::vector<float> scales(static_cast<size_t>(m.rank(x)), 1);
+  for (size_t i = 2; i < scales.size(); ++i) scales[i] = m.one_of<float>({0.5f, 1, 2, 1.5f});
+  return scales;
+}
+
 Result resize(Maker& m, int version) {
   auto x = m.ranked(3, 4);
-  if (!x || version < 11) return {};
-  std::vector<float> v(static_cast<size_t>(m.rank(x)), 1);
-  for (size_t i = 2; i < v.size(); ++i) v[i] = m.one_of<float>({0.5f, 1, 2, 1.5f});
-  auto scales = m.fixed({m.rank(x)}, 1, 1);
-  (void)v;
-  return Draft{{x, TensorId{}, scales}, {{"mode", m.one_of<std::string>({"nearest", "linear"})}}};
+  if (!x) return {};
+  auto scales = m.numbers(some_scales(m, x));
+  Attributes a{{"mode", m.one_of<std::string>({"nearest", "linear", "cubic"})}};
+  if (version < 11) return Draft{{x, scales}, std::move(a)};
+  a.set("coordinate_transformation_mode", m.one_of<std::string>({"half_pixel", "asymmetric", "align_corners"}));
+  return Draft{{x, TensorId{}, scales}, std::move(a)};
+}
+
+Result upsample(Maker& m, int version) {
+  auto x = m.ranked(3, 4);
+  if (!x) return {};
+  auto scales = some_scales(m, x);
+  for (auto& s : scales) s = std::max(s, 1.0f);
+  Attributes a{{"mode", m.one_of<std::string>({"nearest", "linear"})}};
+  if (version >= 9) return Draft{{x, m.numbers(scales)}, std::move(a)};
+  a.set("scales", scales);
+  return Draft{{x}, std::move(a)};
+}
+
+Result reverse_sequence(Maker& m, int) {
+  auto x = m.ranked(2, 4);
+  if (!x) return {};
+  auto batch = m.pick(2);
+  return Draft{{x, m.labels({m.shape(x)[static_cast<size_t>(batch)]}, m.shape(x)[static_cast<size_t>(1 - batch)] + 1)},
+               {{"batch_axis", batch}, {"time_axis", 1 - batch}}};
+}
+
+// ---- what takes a part of the numbers only
+
+Result booleans(Maker& m, int) {
+  auto x = m.any(DType::Bool);
+  if (!x) return {};
+  Draft d{{x}, {}};
+  if (m.pick(2)) d.inputs.push_back(m.like(x));
+  return d;
+}
+
+Result within(Maker& m, float low, float high) {
+  auto x = m.any();
+  return Draft{{m.fresh(m.shape(x), low, high)}, {}};
+}
+
+Result power(Maker& m, int) {
+  auto x = m.any();
+  return Draft{{m.positive(m.shape(x)), m.broadcasting(x)}, {}};
+}
+
+Result remainder(Maker& m, int) {
+  auto x = m.any();
+  return Draft{{x, m.positive(m.shape(x))}, {{"fmod", int64_t{1}}}};
 }
 
 // ---- reductions
@@ -440,6 +490,21 @@ const std::map<std::string, Recipe, std::less<>>& recipes() {
       {"OneHot", one_hot},
       {"Einsum", einsum},
       {"Resize", resize},
+      {"Upsample", upsample},
+      {"ReverseSequence", reverse_sequence},
+      {"Not", booleans},
+      {"And", booleans},
+      {"Or", booleans},
+      {"Xor", booleans},
+      {"Sqrt", [](Maker& m, int) { return within(m, 0.1f, 4); }},
+      {"Log", [](Maker& m, int) { return within(m, 0.1f, 4); }},
+      {"Reciprocal", [](Maker& m, int) { return within(m, 0.2f, 4); }},
+      {"Asin", [](Maker& m, int) { return within(m, -0.9f, 0.9f); }},
+      {"Acos", [](Maker& m, int) { return within(m, -0.9f, 0.9f); }},
+      {"Atanh", [](Maker& m, int) { return within(m, -0.9f, 0.9f); }},
+      {"Acosh", [](Maker& m, int) { return within(m, 1.1f, 4); }},
+      {"Pow", power},
+      {"Mod", remainder},
       {"ReduceSumTraining", reduction_with_input},
       {"Gemm", gemm},
       {"FusedGemm", gemm},
