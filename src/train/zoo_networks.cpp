@@ -13,6 +13,17 @@ TensorId perceptron(Layers& l, int64_t batch, const std::vector<int64_t>& widths
   return x;
 }
 
+namespace {
+
+// Where the biases of batch norms lie in networks without skips, so that most units are awake. Where half of them
+// sleep, each norm makes a rounding a fifth larger beside the signal, a unit that it wakes changes all that follows,
+// and float32 is off from float64 in the second digit after a few steps: the more so the deeper the network and the
+// fewer values a norm sees. The last norm before a mean stays around 0: the mean would be its bias, whatever the sample
+// is.
+constexpr float kAwakeDense = 2, kAwakeShallow = 1, kAwakeDeep = 3;
+
+}  // namespace
+
 TensorId autoencoder(Layers& l, int64_t batch) {
   constexpr int64_t kInput = 640;
   TensorId x = l.input({batch, kInput});
@@ -20,25 +31,34 @@ TensorId autoencoder(Layers& l, int64_t batch) {
   for (int64_t width : {128, 128, 128, 128, 8, 128, 128, 128, 128}) {
     ++layer;
     x = l.linear(fmt::format("fc{}", layer), x, width);
-    // Most units are awake: where half of them sleep, a rounding that wakes one among ten layers changes all that
-    // follows.
-    x = l.relu(l.batch_norm(fmt::format("bn{}", layer), x, 1));
+    x = l.relu(l.batch_norm(fmt::format("bn{}", layer), x, kAwakeDense));
   }
   return l.linear(fmt::format("fc{}", layer + 1), x, kInput);
 }
 
 namespace {
 
-TensorId conv_norm_relu(Layers& l, const std::string& name, TensorId x, const ConvShape& shape) {
-  return l.relu(l.batch_norm(name + ".bn", l.conv(name + ".conv", x, shape)));
+TensorId conv_norm_relu(Layers& l, const std::string& name, TensorId x, const ConvShape& shape, float around = 0) {
+  return l.relu(l.batch_norm(name + ".bn", l.conv(name + ".conv", x, shape), around));
 }
 
-// Depthwise 3x3, then pointwise 1x1.
-TensorId separable(Layers& l, const std::string& name, TensorId x, int64_t out, int64_t stride = 1) {
-  if (!l.status()) return {};
-  const int64_t in = l.shape(x)[1];
-  x = conv_norm_relu(l, name + ".dw", x, {.out = in, .stride = stride, .groups = in});
-  return conv_norm_relu(l, name + ".pw", x, {.out = out, .kernel = {1, 1}});
+struct Separable {
+  int64_t out, stride = 1;
+};
+
+// A stem of stride 2, then depthwise 3x3 and pointwise 1x1 in turn, the mean over each channel, and a linear layer.
+// Batch norms but the last have their biases around `awake`.
+TensorId separable_network(Layers& l, TensorId x, const ConvShape& stem, const std::vector<Separable>& blocks,
+                           int64_t classes, float awake) {
+  x = conv_norm_relu(l, "stem", x, stem, awake);
+  for (size_t i = 0; i < blocks.size() && l.status(); ++i) {
+    const auto name = fmt::format("blocks.{}", i);
+    const int64_t in = l.shape(x)[1];
+    x = conv_norm_relu(l, name + ".dw", x, {.out = in, .stride = blocks[i].stride, .groups = in}, awake);
+    const float around = i + 1 < blocks.size() ? awake : 0;
+    x = conv_norm_relu(l, name + ".pw", x, {.out = blocks[i].out, .kernel = {1, 1}}, around);
+  }
+  return l.linear("fc", l.global_average(x), classes);
 }
 
 // Two 3x3 beside a skip, which is a 1x1 where the shape changes.
@@ -52,9 +72,8 @@ TensorId residual(Layers& l, const std::string& name, TensorId x, int64_t out, i
 }  // namespace
 
 TensorId dscnn(Layers& l, int64_t batch) {
-  TensorId x = conv_norm_relu(l, "stem", l.input({batch, 1, 49, 10}), {.out = 64, .kernel = {10, 4}, .stride = 2});
-  for (int block = 0; block < 4; ++block) x = separable(l, fmt::format("blocks.{}", block), x, 64);
-  return l.linear("fc", l.global_average(x), 12);
+  const ConvShape stem{.out = 64, .kernel = {10, 4}, .stride = 2};
+  return separable_network(l, l.input({batch, 1, 49, 10}), stem, {{64}, {64}, {64}, {64}}, 12, kAwakeShallow);
 }
 
 TensorId resnet8(Layers& l, int64_t batch) {
@@ -66,16 +85,9 @@ TensorId resnet8(Layers& l, int64_t batch) {
 }
 
 TensorId mobilenetv1(Layers& l, int64_t batch) {
-  struct Pair {
-    int64_t out, stride;
-  };
-  TensorId x = conv_norm_relu(l, "stem", l.input({batch, 3, 96, 96}), {.out = 8, .stride = 2});
-  int block = 0;
-  for (auto [out, stride] :
-       {Pair{16, 1}, Pair{32, 2}, Pair{32, 1}, Pair{64, 2}, Pair{64, 1}, Pair{128, 2}, Pair{128, 1}, Pair{128, 1},
-        Pair{128, 1}, Pair{128, 1}, Pair{128, 1}, Pair{256, 2}, Pair{256, 1}})
-    x = separable(l, fmt::format("blocks.{}", block++), x, out, stride);
-  return l.linear("fc", l.global_average(x), 2);
+  const std::vector<Separable> blocks{{16},  {32, 2}, {32},  {64, 2}, {64},     {128, 2}, {128},
+                                      {128}, {128},   {128}, {128},   {256, 2}, {256}};
+  return separable_network(l, l.input({batch, 3, 96, 96}), {.out = 8, .stride = 2}, blocks, 2, kAwakeDeep);
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // The networks of the zoo train as PyTorch trains them: reference.py builds each one on its own, from the same weights
 // and data. What it said when it was committed stands in losses.json, and is checked again where PyTorch is there.
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 
@@ -10,6 +11,9 @@ namespace {
 
 constexpr double tolerance = 1e-4;  // relative
 constexpr double rounding = 1e-6;   // a loss is log(sum) - score: what is left of numbers around 10
+
+// Bits do not depend on tiles and cores, and this is quick.
+const std::vector<std::string> whole{"--engine", "host", "--tiling", "off", "--cores", "1"};
 
 class Networks : public Session, public testing::WithParamInterface<const char*> {
  protected:
@@ -24,6 +28,26 @@ class Networks : public Session, public testing::WithParamInterface<const char*>
       ASSERT_NEAR(got, wanted, tolerance * std::abs(wanted) + rounding) << what << ", micro-batch " << i;
     }
   }
+  nlohmann::json train(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(), "train");
+    arguments.insert(arguments.end(), whole.begin(), whole.end());
+    return json(arguments);
+  }
+  // What reference.py prints.
+  std::string script(std::vector<std::string> arguments) {
+    arguments.insert(arguments.begin(),
+                     {"/usr/bin/python3", std::string(TESSERA_ROOT) + "/tests/e2e/networks/reference.py"});
+    const auto ran = run_program(arguments, folder.path());
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out;
+  }
+  // Of this network, with its weights and samples.
+  std::string reference(const std::string& what, const std::vector<std::string>& more = {}) {
+    tessera({"zoo", "export", GetParam(), "--data", "data.npz", "-o", "model.onnx"});
+    std::vector<std::string> arguments{what, GetParam(), "model.onnx", "data.npz"};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return script(arguments);
+  }
 };
 
 TEST_P(Networks, TrainTenStepsAsInPyTorch) {
@@ -31,27 +55,67 @@ TEST_P(Networks, TrainTenStepsAsInPyTorch) {
   for (auto* optimizer : {"sgd", "momentum", "adamw"})
     for (auto* accumulate : {"1", "4"}) {
       const auto what = std::string(optimizer) + "." + accumulate;
-      const auto run = json({"train", GetParam(), "--engine", "host", "--steps", "10", "--accumulate", accumulate,
-                             "--optimizer", optimizer});
+      const auto run = train({GetParam(), "--steps", "10", "--accumulate", accumulate, "--optimizer", optimizer});
       expect_close(run["losses"], all[what], what);
     }
 }
 
 TEST_P(Networks, TheReferenceIsWhatPyTorchSays) {
   NEEDS_PYTHON();
-  tessera({"zoo", "export", GetParam(), "--data", "data.npz", "-o", "model.onnx"});
-  const auto ran = run_program({"/usr/bin/python3", std::string(TESSERA_ROOT) + "/tests/e2e/networks/reference.py",
-                                GetParam(), "model.onnx", "data.npz"},
-                               folder.path());
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  const auto said = nlohmann::json::parse(ran.out);
+  const auto said = nlohmann::json::parse(reference("losses"));
   const auto all = committed();
   ASSERT_EQ(said.size(), all.size());
   for (auto& [what, losses] : said.items()) expect_close(losses, all[what], what);
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, Networks, testing::Values("simplemlp", "autoencoder", "dscnn", "resnet8"),
-                         [](auto& info) { return std::string(info.param); });
+// One step so long that the weights before it are nothing beside it leaves the gradients.
+TEST_P(Networks, EveryGradientIsThatOfDoublePrecision) {
+  NEEDS_PYTHON();
+  const std::string lr = "524288", accumulate = "4";
+  train({GetParam(), "--steps", "1", "--accumulate", accumulate, "--lr", lr, "-o", "kept"});
+  const auto errors = nlohmann::json::parse(reference("gradients", {"kept/weights.npz", lr, accumulate}));
+  EXPECT_GE(errors.size(), 4u);
+  for (auto& [name, error] : errors.items())
+    EXPECT_LT(error[0].get<double>(), 5e-5) << name << "; PyTorch in single precision: " << error[1];
+}
+
+TEST_P(Networks, InferAsInPyTorch) {
+  NEEDS_PYTHON();
+  reference("outputs", {"input.npz", "expect.npz"});
+  std::vector<std::string> command{"infer",    GetParam(),   "--inputs",    "input.npz",
+                                   "--expect", "expect.npz", "--tolerance", "1e-5"};
+  command.insert(command.end(), whole.begin(), whole.end());
+  EXPECT_LT(json(command)["max_error"], 1e-5);
+}
+
+// As files, for inference and for training, a network is one that the checker of ONNX accepts, and trains to the same
+// bits, which are those of tiles on all cores.
+TEST_P(Networks, AsFilesTrainToTheSameBits) {
+  const std::string name = GetParam();
+  auto tiled = json({"train", name, "--engine", "host", "--steps", "2", "--accumulate", "2"});
+  EXPECT_EQ(train({name, "--steps", "2", "--accumulate", "2"})["bits"], tiled["bits"]);
+  tessera({"zoo", "export", name, "--data", "d.npz", "-o", "m.onnx"});
+  tessera({"zoo", "export", name, "--training", "-o", "t.onnx"});
+  const bool classes = !(name == "autoencoder" || name == "attention" || name == "transformer");
+  const auto inference = train({"m.onnx", "--loss", classes ? "cross_entropy" : "mse", "--trainable",
+                                name.contains("lora") ? "*.lora_A,*.lora_B" : "all", "--data", "d.npz", "--steps", "2",
+                                "--accumulate", "2"});
+  EXPECT_EQ(inference["bits"], tiled["bits"]);
+  const auto training = train(
+      {"t.onnx", "--optimizer-graph", "t.optimizer.onnx", "--data", "d.npz", "--steps", "2", "--accumulate", "2"});
+  EXPECT_EQ(training["bits"], tiled["bits"]);
+  NEEDS_PYTHON();
+  script({"accepted", "m.onnx", "t.onnx", "t.optimizer.onnx"});
+}
+
+INSTANTIATE_TEST_SUITE_P(Zoo, Networks,
+                         testing::Values("simplemlp", "autoencoder", "dscnn", "resnet8", "mobilenetv1", "cct",
+                                         "cct_lora", "cct:tiny", "cct_lora:tiny", "attention", "transformer"),
+                         [](auto& info) {
+                           std::string name = info.param;
+                           std::ranges::replace(name, ':', '_');
+                           return name;
+                         });
 
 }  // namespace
 }  // namespace tessera::test

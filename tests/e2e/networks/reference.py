@@ -1,13 +1,25 @@
-"""Trains a network of the zoo in PyTorch, built here from its description, and prints the losses.
+"""The networks of the zoo in PyTorch, built here from their description, from the weights and samples of the zoo.
 
-usage: reference.py NETWORK MODEL.onnx DATA.npz [--steps N]
+usage: reference.py losses NETWORK MODEL.onnx DATA.npz
+         a JSON object: for each optimizer and number of micro-batches a step ("adamw.4") a loss for each micro-batch
+       reference.py gradients NETWORK MODEL.onnx DATA.npz TRAINED.npz LR ACCUMULATE
+         TRAINED: the weights after one step of plain descent; how far the gradients in it are from those in double precision
+       reference.py outputs NETWORK MODEL.onnx DATA.npz INPUT.npz EXPECT.npz
+         writes the first micro-batch and what the network says of it in inference
+       reference.py accepted FILE.onnx...
+         whether ONNX's own checker takes these files
+       reference.py write TESSERA LOSSES.json
+         writes the losses of all networks: what the test compares with
+       reference.py table TESSERA
+         the table of docs/training.md: how far Tessera and PyTorch are apart, and PyTorch from itself in double precision
 
 MODEL and DATA are what `tessera zoo export NETWORK --data DATA.npz -o MODEL.onnx` writes: the initial weights are taken
-from the one by name, the samples from the other; nothing else of them is used. Prints a JSON object: for each optimizer
-and number of micro-batches a step ("adamw.4") a loss for each micro-batch.
+from the one by name, the samples from the other; nothing else of them is used.
 """
 import json
+import subprocess
 import sys
+import tempfile
 
 import numpy as np
 import onnx
@@ -23,6 +35,8 @@ OPTIMIZERS = {
     "momentum": lambda p: torch.optim.SGD(p, lr=0.01, momentum=0.9),
     "adamw": lambda p: torch.optim.AdamW(p),
 }
+RUNS = [(optimizer, accumulate) for optimizer in OPTIMIZERS for accumulate in (1, 4)]
+STEPS = 10
 
 
 def same(x, kernel, stride):
@@ -179,6 +193,18 @@ class Cct(nn.Module):
         return self.fc((torch.softmax(self.pool(x), 1).transpose(1, 2) @ x).squeeze(1))
 
 
+class Alone(nn.Module):
+    """A part of a transformer, under its name in the zoo."""
+
+    def __init__(self, name, part):
+        super().__init__()
+        self.name = name
+        self.add_module(name, part)
+
+    def forward(self, x):
+        return getattr(self, self.name)(x)
+
+
 MOBILENET = [(16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2)] + [(128, 1)] * 5 + [(256, 2), (256, 1)]
 NETWORKS = {
     "simplemlp": lambda: Perceptron([784, 128, 10], False),
@@ -190,48 +216,163 @@ NETWORKS = {
     "cct_lora": lambda: Cct(32, 128, Adapted),
     "cct:tiny": lambda: Cct(8, 32),
     "cct_lora:tiny": lambda: Cct(8, 32, Adapted),
+    "attention": lambda: Alone("attention", Attention(128, nn.Linear)),
+    "transformer": lambda: Alone("block", Encoder(128, nn.Linear)),
 }
 
 
-def load(name, weights):
-    model = NETWORKS[name]()
-    state = {k: v for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
-    if set(state) != set(weights):
-        sys.exit(f"{name}: the weights differ from PyTorch's: {sorted(set(state) ^ set(weights))}")
-    model.load_state_dict({k: weights[k] for k in state}, strict=False)
-    if "lora" in name:
-        for key, value in model.named_parameters():
-            value.requires_grad = ".lora_" in key
-    return model.train()
+class Experiment:
+    """A network with the weights and samples of the zoo, in single or double precision."""
+
+    def __init__(self, name, model, data):
+        self.name = name
+        graph = onnx.load(model).graph
+        self.batch = graph.input[0].type.tensor_type.shape.dim[0].dim_value
+        # Integers are shapes, and a scalar is the scale of attention: both are in the description.
+        values = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
+        self.weights = {name: torch.tensor(v) for name, v in values.items() if v.dtype == np.float32 and v.ndim}
+        arrays = np.load(data)
+        self.x = torch.tensor(arrays["input"])
+        self.truth = torch.tensor(arrays["label" if "label" in arrays else "target"])
+
+    def double(self):
+        self.weights = {name: value.double() for name, value in self.weights.items()}
+        self.x = self.x.double()
+        if self.truth.is_floating_point():
+            self.truth = self.truth.double()
+        return self
+
+    def network(self):
+        model = NETWORKS[self.name]().to(self.x.dtype)
+        state = {k: v for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
+        if set(state) != set(self.weights):
+            sys.exit(f"{self.name}: the weights differ from PyTorch's: {sorted(set(state) ^ set(self.weights))}")
+        model.load_state_dict({k: self.weights[k] for k in state}, strict=False)
+        if "lora" in self.name:
+            for key, value in model.named_parameters():
+                value.requires_grad = ".lora_" in key
+        return model.train()
+
+    def backward(self, model, micro):
+        """The loss of a micro-batch; gradients add up."""
+        loss_of = F.mse_loss if self.truth.is_floating_point() else F.cross_entropy
+        index = [(micro * self.batch + j) % len(self.x) for j in range(self.batch)]
+        loss = loss_of(model(self.x[index]), self.truth[index])
+        loss.backward()
+        return loss.item()
+
+    def losses(self, optimizer, accumulate):
+        model = self.network()
+        update = OPTIMIZERS[optimizer]([p for p in model.parameters() if p.requires_grad])
+        found = []
+        for _ in range(STEPS):
+            update.zero_grad()
+            found += [self.backward(model, len(found) + i) for i in range(accumulate)]
+            update.step()
+        return found
 
 
-def losses(name, weights, x, truth, batch, optimizer, steps, accumulate):
-    model = load(name, weights)
-    loss_of = F.cross_entropy if truth.dtype == torch.int64 else F.mse_loss
-    update = OPTIMIZERS[optimizer]([p for p in model.parameters() if p.requires_grad])
-    found = []
-    for _ in range(steps):
-        update.zero_grad()
-        for _ in range(accumulate):
-            index = [(len(found) * batch + j) % len(x) for j in range(batch)]
-            loss = loss_of(model(x[index]), truth[index])
-            loss.backward()  # gradients add up
-            found.append(float(loss))
-        update.step()
+def losses(experiment):
+    return {f"{optimizer}.{accumulate}": experiment.losses(optimizer, accumulate) for optimizer, accumulate in RUNS}
+
+
+def gradients(experiment, trained, lr, accumulate):
+    """How far each gradient and running statistic is from double precision: ours, and PyTorch's in single precision."""
+    weights = {k: v.double() for k, v in experiment.weights.items()}
+
+    def measured():
+        model = experiment.network()
+        for micro in range(accumulate):
+            experiment.backward(model, micro)
+        return ({k: p.grad.double() for k, p in model.named_parameters() if p.requires_grad},
+                {k: b.double() for k, b in model.named_buffers() if "running" in k})
+
+    single, exact = measured(), (experiment.double(), measured())[1]
+    trained = {k: torch.tensor(trained[k]).double() for k in trained.files}
+    ours = {k: (weights[k] - trained[k]) / lr for k in exact[0]}, {k: trained[k] for k in exact[1]}
+    largest = max(float(g.abs().max()) for g in exact[0].values())
+    found = {}
+    for i in range(2):
+        for k, wanted in exact[i].items():
+            # The gradient of what a norm or a softmax takes away again is zero: it is measured by the others.
+            scale = float(wanted.abs().max())
+            scale = scale if scale > 1e-9 * largest else largest
+            found[k] = [float((got[i][k] - wanted).abs().max()) / scale for got in (ours, single)]
     return found
 
 
+def outputs(experiment, input_file, expect_file):
+    x = experiment.x[:experiment.batch]
+    np.savez(input_file, input=x.numpy())
+    with torch.no_grad():
+        np.savez(expect_file, output=experiment.network().eval()(x).numpy())
+
+
+def accepted(*files):
+    """ONNX Runtime's gradients of pools stand in the default domain, where the checker does not look for operators of
+    others."""
+    for file in files:
+        model = onnx.load(file)
+        for node in model.graph.node:
+            if node.domain == "" and node.op_type in ("MaxPoolGrad", "AveragePoolGrad", "GlobalAveragePoolGrad"):
+                node.domain = "com.microsoft"
+        onnx.checker.check_model(model, full_check=True)
+
+
+def exported(tessera, folder, name):
+    subprocess.run([tessera, "zoo", "export", name, "--data", "d.npz", "-o", "m.onnx"], cwd=folder, check=True,
+                   stdout=subprocess.DEVNULL)
+    return Experiment(name, f"{folder}/m.onnx", f"{folder}/d.npz")
+
+
+def write(tessera, file):
+    with tempfile.TemporaryDirectory() as folder, open(file, "w") as out:
+        texts = []
+        for name in NETWORKS:
+            rows = [f'  "{run}": [' + ", ".join(f"{v:.9g}" for v in values) + "]"
+                    for run, values in losses(exported(tessera, folder, name)).items()]
+            texts.append(f' "{name}": {{\n' + ",\n".join(rows) + "\n }")
+        out.write("{\n" + ",\n".join(texts) + "\n}\n")
+
+
+def apart(a, b):
+    return max(abs(x - y) / abs(y) for x, y in zip(a, b))
+
+
+def table(tessera):
+    print("| network |" + "".join(f" {optimizer} {accumulate} |" for optimizer, accumulate in RUNS))
+    print("|---|" + "---|" * len(RUNS))
+    for name in NETWORKS:
+        cells = []
+        with tempfile.TemporaryDirectory() as folder:
+            for optimizer, accumulate in RUNS:
+                run = subprocess.run([tessera, "train", name, "--engine", "host", "--steps", str(STEPS), "--accumulate",
+                                      str(accumulate), "--optimizer", optimizer, "--tiling", "off", "--cores", "1",
+                                      "--json"], check=True, stdout=subprocess.PIPE)
+                ours = json.loads(run.stdout)["losses"]
+                experiment = exported(tessera, folder, name)
+                single = experiment.losses(optimizer, accumulate)
+                double = experiment.double().losses(optimizer, accumulate)
+                cells.append(f" {apart(ours, single):.0e} ({apart(single, double):.0e}) |")
+        print(f"| {name} |" + "".join(cells), flush=True)
+
+
 def main():
-    name, model, data = sys.argv[1:4]
-    steps = int(sys.argv[5]) if sys.argv[4:5] == ["--steps"] else 10
-    graph = onnx.load(model).graph
-    batch = graph.input[0].type.tensor_type.shape.dim[0].dim_value
-    weights = {t.name: torch.tensor(onnx.numpy_helper.to_array(t)) for t in graph.initializer}
-    arrays = np.load(data)
-    x = torch.tensor(arrays["input"])
-    truth = torch.tensor(arrays["label" if "label" in arrays else "target"])
-    print(json.dumps({f"{optimizer}.{accumulate}": losses(name, weights, x, truth, batch, optimizer, steps, accumulate)
-                      for optimizer in OPTIMIZERS for accumulate in (1, 4)}))
+    what, *rest = sys.argv[1:]
+    if what == "losses":
+        print(json.dumps(losses(Experiment(*rest))))
+    elif what == "gradients":
+        print(json.dumps(gradients(Experiment(*rest[:3]), np.load(rest[3]), float(rest[4]), int(rest[5]))))
+    elif what == "outputs":
+        outputs(Experiment(*rest[:3]), *rest[3:])
+    elif what == "accepted":
+        accepted(*rest)
+    elif what == "write":
+        write(*rest)
+    elif what == "table":
+        table(*rest)
+    else:
+        sys.exit(__doc__)
 
 
 main()

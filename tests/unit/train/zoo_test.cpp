@@ -58,6 +58,9 @@ INSTANTIATE_TEST_SUITE_P(Zoo, Networks,
                                          Facts{"dscnn", 24'908, 2'656'768, {1, 1, 49, 10}, {1, 12}},
                                          Facts{"resnet8", 78'666, 12'501'632, {1, 3, 32, 32}, {1, 10}},
                                          Facts{"mobilenetv1", 221'794, 7'489'664, {1, 3, 96, 96}, {1, 2}},
+                                         Facts{"cct", 283'723, 35'341'568, {1, 3, 32, 32}, {1, 10}},
+                                         Facts{"cct_lora", 296'011, 36'128'000, {1, 3, 32, 32}, {1, 10}},
+                                         Facts{"transformer", 99'200, 7'340'032, {1, 64, 128}, {1, 64, 128}},
                                          Facts{"attention", 65'664, 5'242'880, {1, 64, 128}, {1, 64, 128}}),
                          [](auto& entry) {
                            std::string name = entry.param.name;
