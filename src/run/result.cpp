@@ -1,5 +1,6 @@
 #include "run/result.hpp"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -16,8 +17,13 @@ void add_values(Digest& digest, std::span<const float> values) {
   }
 }
 
+// By name: a model read from its file may list its parameters in another order.
 void add_arrays(Digest& digest, const std::vector<onnx::NamedArray>& arrays) {
-  for (const auto& [name, value] : arrays) {
+  std::vector<const onnx::NamedArray*> order;
+  for (auto& array : arrays) order.push_back(&array);
+  std::ranges::sort(order, {}, &onnx::NamedArray::name);
+  for (auto* array : order) {
+    const auto& [name, value] = *array;
     digest.add(name).add(to_string(value.type()));
     if (value.type().dtype == DType::F32)
       add_values(digest, value.as<float>());

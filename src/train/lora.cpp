@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <set>
+#include <optional>
 
 #include "train/random.hpp"
 #include "train/trainable.hpp"
@@ -17,16 +17,41 @@ std::string layer_of(const std::string& weight) {
   return weight.ends_with(suffix) ? weight.substr(0, weight.size() - suffix.size()) : weight;
 }
 
-bool is_linear(const Graph& graph, const Node& node) {
-  if (!node.op.domain.empty() || (node.op.type != "Gemm" && node.op.type != "MatMul")) return false;
+bool is_product(const Node& node) {
   if (node.inputs.size() < 2 || !node.inputs[0] || !node.inputs[1]) return false;
-  auto& weight = graph.at(node.inputs[1]);
-  return weight.role == Role::Parameter && weight.type.shape.size() == 2 && !weight.name.contains(".lora_");
+  if (node.op == OpName{"com.microsoft", "FusedMatMul"})
+    return node.attributes.integer("transBatchA", 0) == 0 && node.attributes.integer("transBatchB", 0) == 0;
+  return node.op == OpName{"", "Gemm"} || node.op == OpName{"", "MatMul"};
+}
+
+// The matrix of weights that a linear layer multiplies by: as it lies, or transposed by the product or by a node of its
+// own (PyTorch writes one where it folds nothing).
+struct Matrix {
+  TensorId weight;
+  bool transposed;
+};
+
+std::optional<Matrix> matrix_of(const Graph& graph, const Uses& uses, const Node& product) {
+  if (!is_product(product)) return std::nullopt;
+  Matrix m{product.inputs[1], product.attributes.integer("transB", 0) != 0};
+  if (graph.at(m.weight).type.shape.size() != 2) return std::nullopt;
+  auto maker = [&] { return uses.producer[static_cast<size_t>(m.weight.index)]; };
+  while (maker() != NodeId{}) {
+    auto& node = graph.at(maker());
+    if (!node.op.domain.empty() || (node.op.type != "Transpose" && node.op.type != "Identity")) return std::nullopt;
+    if (node.op.type == "Transpose" && node.attributes.integers("perm").value_or(std::vector<int64_t>{1, 0})[0] == 1)
+      m.transposed = !m.transposed;
+    m.weight = node.inputs[0];
+  }
+  auto& weight = graph.at(m.weight);
+  if (weight.role != Role::Parameter || weight.name.contains(".lora_")) return std::nullopt;
+  return m;
 }
 
 class Lora {
  public:
-  Lora(Graph& graph, const LoraOptions& options) : graph_(graph), options_(options), random_(options.seed) {}
+  Lora(Graph& graph, const LoraOptions& options)
+      : graph_(graph), uses_(graph), options_(options), random_(options.seed) {}
 
   Result<std::vector<TensorId>> run() {
     const size_t before = graph_.nodes().size();
@@ -34,9 +59,9 @@ class Lora {
     std::vector<NodeId> order;
     for (size_t n = 0; n < before; ++n) {
       order.push_back(NodeId{static_cast<int32_t>(n)});
-      if (chosen_.contains(order.back())) {
+      if (auto at = chosen_.find(order.back()); at != chosen_.end()) {
         const size_t from = graph_.nodes().size();
-        adapt(order.back());
+        adapt(at->first, at->second);
         for (size_t added = from; added < graph_.nodes().size(); ++added)
           order.push_back(NodeId{static_cast<int32_t>(added)});
       }
@@ -50,9 +75,10 @@ class Lora {
     std::vector<std::string> layers;
     for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) {
       auto& node = graph_.at(NodeId{n});
-      if (!is_linear(graph_, node)) continue;
-      layers.push_back(layer_of(graph_.at(node.inputs[1]).name));
-      if (wanted(node, layers.back())) chosen_.insert(NodeId{n});
+      const auto matrix = matrix_of(graph_, uses_, node);
+      if (!matrix) continue;
+      layers.push_back(layer_of(graph_.at(matrix->weight).name));
+      if (wanted(node, *matrix, layers.back())) chosen_.emplace(NodeId{n}, *matrix);
     }
     if (layers.empty())
       return input_error("the network has no Gemm or MatMul with a matrix of weights: there is nothing to adapt")
@@ -63,37 +89,47 @@ class Lora {
     return {};
   }
 
-  bool wanted(const Node& node, const std::string& layer) const {
+  bool wanted(const Node& node, const Matrix& matrix, const std::string& layer) const {
     const auto last = layer.substr(layer.rfind('.') + 1);
     std::string_view rest = options_.layers;
     while (!rest.empty()) {
       auto pattern = rest.substr(0, rest.find(','));
       rest.remove_prefix(std::min(rest.size(), pattern.size() + 1));
       for (std::string_view name : {std::string_view(layer), std::string_view(last), std::string_view(node.name),
-                                    std::string_view(graph_.at(node.inputs[1]).name)})
+                                    std::string_view(graph_.at(matrix.weight).name)})
         if (matches(pattern, name)) return true;
     }
     return false;
   }
 
-  // The two factors lie as the matrix does, [out, in] or [in, out]. Layers that share a matrix share its adapter.
-  std::pair<TensorId, TensorId> adapter(TensorId weight, bool transposed) {
-    if (auto at = adapters_.find(weight); at != adapters_.end()) return at->second;
-    auto shape = graph_.at(weight).type.shape;
+  struct Factors {
+    TensorId down, up;
+    bool transposed;
+  };
+
+  // The two factors lie as the matrix does, [out, in] or [in, out]. Layers that share a matrix share its adapter; one
+  // that uses it the other way round goes through the factors the other way round.
+  Factors adapter(const Matrix& m) {
+    const bool transposed = m.transposed;
+    if (auto at = adapters_.find(m.weight); at != adapters_.end()) {
+      auto [down, up, first] = at->second;
+      return first == transposed ? at->second : Factors{up, down, transposed};
+    }
+    const auto shape = graph_.at(m.weight).type.shape;
     const int64_t in = shape[transposed ? 1 : 0], out = shape[transposed ? 0 : 1], rank = options_.rank;
     const float bound = 1.0f / std::sqrt(static_cast<float>(in));
     std::vector<float> values(static_cast<size_t>(rank * in));
     for (auto& v : values) v = random_.uniform() * bound;
     auto a = TensorData::f32(transposed ? Shape{rank, in} : Shape{in, rank}, values);
     auto b = TensorData::zeros({DType::F32, transposed ? Shape{out, rank} : Shape{rank, out}});
-    const auto name = layer_of(graph_.at(weight).name);
+    const auto name = layer_of(graph_.at(m.weight).name);
     auto add = [&](const char* suffix, TensorData value) {
       auto type = value.type();
       made_.push_back(graph_.add_tensor({name + suffix, type, Role::Parameter, std::move(value)}));
       return made_.back();
     };
     auto first = add(".lora_A", std::move(a));
-    return adapters_[weight] = {first, add(".lora_B", std::move(b))};
+    return adapters_[m.weight] = {first, add(".lora_B", std::move(b)), transposed};
   }
 
   TensorId node(std::string name, OpName op, Attributes attributes, std::vector<TensorId> inputs, TensorId out) {
@@ -109,37 +145,36 @@ class Lora {
   }
 
   // The layer's own product gets another name; the sum takes its place.
-  void adapt(NodeId id) {
+  void adapt(NodeId id, const Matrix& matrix) {
     const Node layer = graph_.at(id);
-    const bool gemm = layer.op.type == "Gemm", transposed = gemm && layer.attributes.integer("transB", 0) != 0;
-    const bool turned = gemm && layer.attributes.integer("transA", 0) != 0;
-    auto [a, b] = adapter(layer.inputs[1], transposed);
+    const auto factors = adapter(matrix);
     const auto type = graph_.at(layer.outputs[0]).type;
     auto base = activation(layer.name + ".base", type.shape);
     graph_.at(id).outputs[0] = base;
     auto narrow_shape = type.shape;
     narrow_shape.back() = options_.rank;
     auto narrow = activation(layer.name + ".lora", std::move(narrow_shape));
-    const float scale = options_.alpha / static_cast<float>(options_.rank);
     const auto down = layer.name + ".lora_down", up = layer.name + ".lora_up";
-    if (gemm) {
-      node(down, {"", "Gemm"}, {{"transA", int64_t{turned}}, {"transB", int64_t{transposed}}}, {layer.inputs[0], a},
-           narrow);
-      node(up, {"", "Gemm"}, {{"alpha", scale * layer.attributes.real("alpha", 1)}, {"transB", int64_t{transposed}}},
-           {narrow, b, base}, layer.outputs[0]);
+    const auto transB = int64_t{factors.transposed}, transA = layer.attributes.integer("transA", 0);
+    const float scale = options_.alpha / static_cast<float>(options_.rank) * layer.attributes.real("alpha", 1);
+    if (layer.op.type == "Gemm") {
+      node(down, {"", "Gemm"}, {{"transA", transA}, {"transB", transB}}, {layer.inputs[0], factors.down}, narrow);
+      node(up, {"", "Gemm"}, {{"alpha", scale}, {"transB", transB}}, {narrow, factors.up, base}, layer.outputs[0]);
       return;
     }
-    node(down, {"", "MatMul"}, {}, {layer.inputs[0], a}, narrow);
-    auto wide = node(up, {"com.microsoft", "FusedMatMul"}, {{"alpha", scale}}, {narrow, b},
+    const OpName product{"com.microsoft", "FusedMatMul"};
+    node(down, product, {{"transA", transA}, {"transB", transB}}, {layer.inputs[0], factors.down}, narrow);
+    auto wide = node(up, product, {{"alpha", scale}, {"transB", transB}}, {narrow, factors.up},
                      activation(layer.name + ".adapted", type.shape));
     node(layer.name + ".sum", {"", "Add"}, {}, {base, wide}, layer.outputs[0]);
   }
 
   Graph& graph_;
+  const Uses uses_;  // of the graph as it came
   const LoraOptions& options_;
   Random random_;
-  std::set<NodeId> chosen_;
-  std::map<TensorId, std::pair<TensorId, TensorId>> adapters_;  // by matrix
+  std::map<NodeId, Matrix> chosen_;
+  std::map<TensorId, Factors> adapters_;  // by matrix
   std::vector<TensorId> made_;
 };
 

@@ -85,10 +85,10 @@ Result<std::vector<TensorId>> by_patterns(const Graph& graph, const std::vector<
     auto comma = std::min(choice.find(','), choice.size());
     auto pattern = choice.substr(0, comma);
     choice.remove_prefix(std::min(comma + 1, choice.size()));
-    auto before = chosen.size();
+    bool found = false;
     for (auto t : all)
-      if (matches(pattern, graph.at(t).name)) chosen.insert(t);
-    if (chosen.size() != before) continue;
+      if (matches(pattern, graph.at(t).name)) chosen.insert(t), found = true;
+    if (found) continue;
     std::string names;
     for (size_t i = 0; i < all.size() && i < 12; ++i) names += (i ? ", " : "") + graph.at(all[i]).name;
     return input_error("--trainable: no parameter is called '{}'", pattern)

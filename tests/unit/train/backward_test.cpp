@@ -106,6 +106,7 @@ TEST(Trainable, ChoosesByLayerBiasAndPattern) {
   EXPECT_EQ(names("last:1"), "fc3.weight fc3.bias ");
   EXPECT_EQ(names("bias"), "fc1.bias fc2.bias fc3.bias ");
   EXPECT_EQ(names("fc2.*,*.bias"), "fc1.bias fc2.weight fc2.bias fc3.bias ");
+  EXPECT_EQ(names("fc2.*,fc2.bias"), "fc2.weight fc2.bias ");  // named twice, there once
   EXPECT_EQ(names("all"), "fc1.weight fc1.bias fc2.weight fc2.bias fc3.weight fc3.bias ");
 }
 

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "ops/builder.hpp"
 #include "support/expect_error.hpp"
 #include "train/build.hpp"
@@ -93,6 +95,31 @@ TEST(Lora, IsTheMatrixPlusTheScaledProduct) {
   const auto wanted = output(merged);
   ASSERT_EQ(adapted.size(), wanted.size());
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(adapted[i], wanted[i], 1e-5);
+}
+
+// A matrix that a node transposes, and one that two layers use, each in its direction: the adapter adds to the matrix.
+TEST(Lora, FollowsTransposedAndSharedMatrices) {
+  auto graph = linear_layers();
+  ops::Builder build(graph);
+  auto up = graph.find_tensor("up.weight"), down = graph.find_tensor("down.weight");
+  auto back = build.node({"", "Gemm"}, {graph.outputs[0], down}, {}, "back");  // [10,3] x [3,4]
+  auto turned = build.node({"", "Transpose"}, {up}, {}, "turned");
+  graph.outputs = {build.node({"", "MatMul"}, {back, turned}, {}, "again")};  // [10,4] x [4,6]
+  ASSERT_TRUE(build.status()) << build.status().error().text();
+  EXPECT_EQ(add_lora(graph, {.rank = 2, .alpha = 6}).value().size(), 4u);
+  ASSERT_TRUE(ops::infer_types(graph));
+  int64_t adapted = 0;
+  for (auto& node : graph.nodes()) adapted += node.name.ends_with(".lora_down");
+  EXPECT_EQ(adapted, 4);
+  set(graph, "up.lora_B", 0.25f);
+  set(graph, "down.lora_B", -0.5f);
+  auto merged = graph;
+  merge(merged, "up", false, 3);
+  merge(merged, "down", true, 3);
+  for (auto* name : {"up.lora_B", "down.lora_B"}) set(merged, name, 0);
+  const auto got = output(graph), wanted = output(merged);
+  ASSERT_EQ(got.size(), wanted.size());
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-4 * (1 + std::abs(wanted[i])));
 }
 
 TEST(Lora, LayersAreChosenByTheirNames) {
