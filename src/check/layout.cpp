@@ -140,7 +140,8 @@ Result<void> judge_overlaps(const Subject& s) {
   return {};
 }
 
-// In-place and view partners share a storage; nothing else does.
+// In-place and view partners share a storage. A node's result may have the home of one of its inputs besides: the walk
+// finds whoever still reads the input there. Nothing else shares.
 Result<void> judge_aliases(const Subject& s) {
   std::vector<int32_t> group(s.graph.tensors().size());
   std::iota(group.begin(), group.end(), 0);
@@ -148,6 +149,7 @@ Result<void> judge_aliases(const Subject& s) {
     while (group[static_cast<size_t>(t)] != t) t = group[static_cast<size_t>(t)];
     return t;
   };
+  auto storage_of = [&](TensorId t) { return s.plan.storage_of[static_cast<size_t>(t.index)].index; };
   for (size_t n = 0; n < s.graph.nodes().size(); ++n)
     for (auto& alias : s.facts.nodes[n].aliases) {
       auto& node = s.graph.nodes()[n];
@@ -159,6 +161,11 @@ Result<void> judge_aliases(const Subject& s) {
         return s.refuse("alias", "node '{}': '{}' and '{}' are the same bytes, but lie in storages {} and {}",
                         node.name, s.name(in.index), s.name(out.index), a.index, b.index);
     }
+  for (auto& node : s.graph.nodes())
+    for (auto in : node.inputs)
+      for (auto out : node.outputs)
+        if (in && out && storage_of(in) >= 0 && storage_of(in) == storage_of(out))
+          group[static_cast<size_t>(root(out.index))] = root(in.index);
   for (auto& storage : s.plan.storages)
     for (auto member : storage.members)
       if (root(member.index) != root(storage.members[0].index))

@@ -209,6 +209,7 @@ class Reader {
       s.size = Bytes(item.at("size").get<int64_t>());
       s.life = life(item.at("life"));
       s.persistent = item.at("persistent").get<bool>();
+      s.in_turn = item.value("in_turn", false);
       p.storages.push_back(std::move(s));
     }
     for (const auto& item : j.at("storage_of")) {

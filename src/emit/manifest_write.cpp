@@ -125,9 +125,9 @@ Json node_plan(const plan::NodePlan& plan) {
 }
 
 Json storage_json(const plan::Storage& storage) {
-  const auto& [name, members, level, offset, size, life, persistent] = storage;
-  return {{"name", name},       {"members", ids(members)},         {"level", level},          {"offset", offset.count},
-          {"size", size.count}, {"life", {life.first, life.last}}, {"persistent", persistent}};
+  const auto& [name, members, level, offset, size, life, persistent, in_turn] = storage;
+  return {{"name", name},       {"members", ids(members)},         {"level", level},           {"offset", offset.count},
+          {"size", size.count}, {"life", {life.first, life.last}}, {"persistent", persistent}, {"in_turn", in_turn}};
 }
 
 Json plan_json(const plan::Plan& plan) {

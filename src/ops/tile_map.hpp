@@ -28,11 +28,13 @@ struct AxisMap {
   struct Term {
     int dim = 0;
     int64_t coefficient = 1;
+    bool operator==(const Term&) const = default;
   };
   std::vector<Term> terms;  // empty: the same region for every tile
   int64_t offset = 0;
   int64_t window = 1;
 
+  bool operator==(const AxisMap&) const = default;
   static AxisMap along(int dim) { return {{{dim, 1}}, 0, 1}; }
   static AxisMap whole(int64_t extent) { return {{}, 0, extent}; }  // all of it, always; also the axis of a broadcast 1
 };
@@ -43,6 +45,7 @@ struct OperandMap {
   std::vector<AxisMap> axes;
 
   bool uses(int dim) const;
+  bool operator==(const OperandMap&) const = default;
 };
 
 // Memory that the kernel needs beside its operands, dense, in the nearest memory: sized like an operand by the

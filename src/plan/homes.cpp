@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <tuple>
 
 namespace tessera::plan {
 
@@ -81,6 +82,36 @@ bool move_out(Storages& storages, const Traffic& traffic, Bytes budget, int roun
   return moved || round < 8;
 }
 
+bool move_in(Storages& storages, const Traffic& traffic, Bytes budget, Bytes l1_arena) {
+  auto& all = storages.storages;
+  auto live = live_bytes(all, kL2, traffic.nodes()), near = live_bytes(all, kL1, traffic.nodes());
+  const auto limit = l1_arena.count * 2 / 3;
+  if (live.empty()) return true;
+  while (true) {
+    auto at = static_cast<int32_t>(std::ranges::max_element(live) - live.begin());
+    auto excess = live[static_cast<size_t>(at)] - budget;
+    if (excess.count <= 0) return true;
+    // The shortest life first; of those, the smallest that is enough, or else the largest.
+    Storage* best = nullptr;
+    auto rank = [&](const Storage& s) {
+      bool enough = s.size >= excess;
+      return std::tuple(s.life.last - s.life.first, !enough, enough ? s.size.count : -s.size.count);
+    };
+    for (size_t i = 0; i < all.size(); ++i) {
+      auto& s = all[i];
+      if (s.level != kL2 || s.in_turn || traffic.harness(i) || s.members.empty()) continue;
+      if (s.life.first > at || s.life.last < at) continue;
+      auto most = *std::max_element(near.begin() + s.life.first, near.begin() + s.life.last + 1);
+      if (most.count + s.size.count <= limit && (!best || rank(s) < rank(*best))) best = &s;
+    }
+    if (!best) return false;
+    best->level = kL1;
+    auto size = align_up(best->size, size_of(DType::I64));
+    for (auto p = static_cast<size_t>(best->life.first); p <= static_cast<size_t>(best->life.last); ++p)
+      live[p] -= size, near[p] += size;
+  }
+}
+
 bool move_near(Storages& storages, const Traffic& traffic, Bytes arena) {
   auto& all = storages.storages;
   std::vector<size_t> order(all.size());
@@ -98,6 +129,7 @@ bool move_near(Storages& storages, const Traffic& traffic, Bytes arena) {
   for (auto s : order) {
     auto& storage = all[s];
     if (storage.level == kL1 || traffic.harness(s) || storage.members.empty() || storage.size.count > largest) continue;
+    if (storage.in_turn) continue;  // kernels would read and write the same bytes
     auto size = align_up(storage.size, size_of(DType::I64)).count;
     bool fits = true;
     for (auto p = storage.life.first; p <= storage.life.last; ++p) fits &= used[static_cast<size_t>(p)] + size <= limit;

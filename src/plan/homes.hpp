@@ -32,6 +32,10 @@ class Traffic {
 // the tiles of what has moved. False where nothing is left to move, or L3 does not exist and L2 is too small.
 bool move_out(Storages& storages, const Traffic& traffic, Bytes budget, int round, bool has_l3);
 
+// Where there is no L3: moves what lives for a short while from L2 into L1, however large, until the rest is below the
+// budget, and leaves at least a third of L1 to tiles. False where that is not enough.
+bool move_in(Storages& storages, const Traffic& traffic, Bytes budget, Bytes l1_arena);
+
 // Moves small storages that live for a short while into L1, as long as they leave most of it to tiles. False where
 // there are none.
 bool move_near(Storages& storages, const Traffic& traffic, Bytes arena);

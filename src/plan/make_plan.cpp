@@ -10,6 +10,19 @@ namespace tessera::plan {
 
 namespace {
 
+int64_t bytes_in(const Plan& plan, LevelId level) {
+  int64_t sum = 0;
+  for (auto& storage : plan.storages)
+    if (storage.level == level) sum += storage.size.count;
+  return sum;
+}
+
+int64_t estimate(const Plan& plan) {
+  int64_t sum = 0;
+  for (auto& node : plan.nodes) sum += node.estimate.count;
+  return sum;
+}
+
 class Planner {
  public:
   Planner(const train::Program& program, const target::Target& target, const Options& options)
@@ -18,6 +31,7 @@ class Planner {
   Result<Plan> run() {
     CHECK_OK(check_options());
     TRY(storages_, find_storages(program_, kL2));
+    TRY(storages_in_turn_, find_storages(program_, kL2, true));
     TRY(problems_, tiling_problems(program_, target_, options_));
     auto plan = attempt(options_);
     if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
@@ -41,6 +55,7 @@ class Planner {
   const target::Target& target_;
   const Options& options_;
   Storages storages_;
+  Storages storages_in_turn_;  // the same in less room
   std::vector<NodeProblem> problems_;
 };
 
@@ -73,7 +88,13 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   budgets.reserved[kL2] += target_.stacks.fabric_controller + code_reserve(running(), memory(kL2));
   budgets.granted = {options.l1.value_or(memory(kL1)), options.l2.value_or(memory(kL2)),
                      options.l3.value_or(memory(kL3))};
-  TRY(auto plan, place_and_tile(program_, storages_, problems_, budgets, options));
+  auto apart = place_and_tile(program_, storages_, problems_, budgets, options);
+  bool apart_will_do = apart && (options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
+  if (!apart && apart.error().kind() != ErrorKind::DoesNotFit) return apart;
+  if (!apart_will_do && options.tiling)
+    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options))
+      if (!apart || estimate(*in_turn) < estimate(*apart)) apart = std::move(in_turn);
+  TRY(auto plan, std::move(apart));
   plan.stack_level = level;
   plan.reserved = budgets.reserved;
   plan.cores = options.cores;

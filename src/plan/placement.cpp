@@ -54,8 +54,10 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
   // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not.
   std::optional<Error> refused;
   for (int round = 0; round < 12; ++round) {
-    if (options.home == Home::Auto)
-      if (!move_out(storages, traffic, budgets.arena(kL2), round, has_l3)) break;
+    if (options.home == Home::Auto && !move_out(storages, traffic, budgets.arena(kL2), round, has_l3)) {
+      if (has_l3 || !options.tiling || !move_in(storages, traffic, budgets.arena(kL2), budgets.arena(kL1))) break;
+      return with_homes(program, storages, problems, budgets, options);
+    }
     if (options.tiling) {
       auto near = storages;
       if (move_near(near, traffic, budgets.arena(kL1)))

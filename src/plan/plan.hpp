@@ -38,6 +38,7 @@ struct Storage {
   Bytes offset, size;
   Lifetime life;
   bool persistent = false;  // keeps its bytes from one run of an entry point to the next
+  bool in_turn = false;     // some members follow each other there, tile by tile
 };
 
 // How an operand gets from one memory to the next nearer one while its operator runs.

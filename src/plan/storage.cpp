@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "ops/operator.hpp"
+#include "plan/succession.hpp"
 
 namespace tessera::plan {
 
@@ -130,9 +131,40 @@ class Lifetimes {
   int32_t end_ = 0, end_of_training_ = 0;
 };
 
+// Joins what follows each other in one home: the last use of everything there is the node that makes the successor.
+// The roots of the classes that have become homes in turn.
+Result<std::vector<TensorId>> join_in_turn(const train::Program& program, const Lifetimes& lifetimes,
+                                           Analysis& analysis) {
+  auto& graph = program.graph;
+  auto count = graph.tensors().size();
+  // By root of a class: how long it lives, and whether all of it is made and used within a run.
+  std::vector<Lifetime> life(count);
+  std::vector<bool> passing(count, true), seen(count);
+  for (int32_t i = 0; i < static_cast<int32_t>(count); ++i) {
+    auto root = static_cast<size_t>(analysis.storage.root(TensorId{i}));
+    auto own = lifetimes.of(TensorId{i});
+    if (graph.at(TensorId{i}).role != Role::Activation || std::ranges::count(graph.outputs, TensorId{i}))
+      passing[root] = false;
+    life[root] =
+        seen[root] ? Lifetime{std::min(life[root].first, own.first), std::max(life[root].last, own.last)} : own;
+    seen[root] = true;
+  }
+  std::vector<TensorId> joined;
+  TRY(auto all, successions(program));
+  for (auto& [before, after] : all) {
+    auto a = static_cast<size_t>(analysis.storage.root(before)), b = static_cast<size_t>(analysis.storage.root(after));
+    if (a == b || !passing[a] || !passing[b] || life[a].last != life[b].first) continue;
+    Lifetime both{life[a].first, life[b].last};
+    analysis.storage.join(before, after);
+    life[static_cast<size_t>(analysis.storage.root(before))] = both;
+    joined.push_back(before);
+  }
+  return joined;
+}
+
 }  // namespace
 
-Result<Storages> find_storages(const train::Program& program, LevelId home) {
+Result<Storages> find_storages(const train::Program& program, LevelId home, bool in_turn) {
   auto& graph = program.graph;
   Analysis analysis{Classes(graph.tensors().size()), Classes(graph.tensors().size())};
   std::vector<Replacement> replacements;
@@ -144,6 +176,10 @@ Result<Storages> find_storages(const train::Program& program, LevelId home) {
   found.storage_of.resize(graph.tensors().size());
   std::map<int32_t, int32_t> storage_of_root;
   Lifetimes lifetimes(graph);
+  std::vector<TensorId> taken_over;
+  if (in_turn) {
+    TRY(taken_over, join_in_turn(program, lifetimes, analysis));
+  }
   for (int32_t i = 0; i < static_cast<int32_t>(graph.tensors().size()); ++i) {
     TensorId t{i};
     if (!used[static_cast<size_t>(i)]) continue;
@@ -160,6 +196,9 @@ Result<Storages> find_storages(const train::Program& program, LevelId home) {
     if (storage.persistent) storage.life = lifetimes.whole();
     found.storage_of[static_cast<size_t>(i)] = StorageId{at->second};
   }
+  for (auto t : taken_over)
+    if (auto id = found.storage_of[static_cast<size_t>(t.index)]; id.index >= 0)
+      found.storages[static_cast<size_t>(id.index)].in_turn = true;
   return found;
 }
 

@@ -14,7 +14,8 @@ struct Storages {
   std::vector<StorageId> storage_of;  // by tensor
 };
 
-// An in-place operator whose input is still read afterwards is refused: the node and the reader are named.
-Result<Storages> find_storages(const train::Program& program, LevelId home);
+// An in-place operator whose input is still read afterwards is refused: the node and the reader are named. `in_turn`:
+// results of element-wise nodes take the homes of inputs that nobody reads any more.
+Result<Storages> find_storages(const train::Program& program, LevelId home, bool in_turn = false);
 
 }  // namespace tessera::plan
