@@ -103,7 +103,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   int64_t samples = tile[0] * tile[1];
-  double each = normalized(n) ? 20 : 90 + 40 * static_cast<double>(tile[2]);
+  double each = normalized(n) ? 60 : 500 + 190 * static_cast<double>(tile[2]);
   return team_cycles(samples, each, cores) + 12 * static_cast<double>(samples);
 }
 

@@ -107,7 +107,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   auto labels = n.input(static_cast<size_t>(operands(n).labels)).type.elements();
-  double each = 40 + (normalized(n) ? 8.0 : 35.0) * static_cast<double>(tile[1]);
+  double each = 300 + (normalized(n) ? 30.0 : 140.0) * static_cast<double>(tile[1]);
   return team_cycles(tile[0] * tile[2], each, cores) + 8 * static_cast<double>(labels);
 }
 

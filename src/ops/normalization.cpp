@@ -150,7 +150,7 @@ Fields tile_fields(const Space& space, const TileMap& map, const Described& d, c
           {"tile.share", static_cast<float>(share_of(d.shape, d.rule))}};
 }
 
-// Of a call for a tile of the space, by what a pass costs an element.
+// Of a call for a tile of the space, by what the passes cost an element; measured on the virtual chip.
 double block_cycles(const Space& space, std::span<const int64_t> tile, int cores, double per_element, double passes) {
   auto elements = static_cast<double>(tile[Outer] * tile[Group]) *
                   static_cast<double>(std::min(tile[Row] * space.b.rows, space.s.rows)) *
@@ -160,8 +160,8 @@ double block_cycles(const Space& space, std::span<const int64_t> tile, int cores
   auto share = [&](int64_t items) { return static_cast<double>((items + cores - 1) / cores); };
   double each = elements / static_cast<double>(std::max<int64_t>(blocks, 1));
   double fraction = static_cast<double>(tile[Pass]) / static_cast<double>(space.passes.count());
-  double of_block = each * per_element + passes * 60;
-  double of_group = 80 + 10 * static_cast<double>(tile[Row] * tile[Part] * tile[Run]);
+  double of_block = each * per_element + passes * 200;
+  double of_group = 1000 + 10 * static_cast<double>(tile[Row] * tile[Part] * tile[Run]);
   return 150 + fraction * (share(blocks) * of_block + share(groups) * of_group);
 }
 
@@ -211,8 +211,8 @@ KernelCall kernel_of(const NodeContext& n, const Normalization& d, const TileSym
 
 double cycles_of(const Normalization& d, std::span<const int64_t> tile, int cores) {
   auto space = space_of(d);
-  double each = d.y < 0 ? 0 : d.params == NormParams::Part && d.shape.inner == 1 ? 6.5 : 4;
-  if (!d.given) each += d.around_zero ? 3.5 : 6.5;
+  double each = d.y < 0 ? 0 : d.params == NormParams::Part && d.shape.inner == 1 ? 20.5 : 12.5;
+  if (!d.given) each += d.around_zero ? 11 : 20.5;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
 }
 
@@ -257,10 +257,10 @@ KernelCall kernel_of(const NodeContext& n, const NormalizationGrad& d, const Til
 double cycles_of(const NormalizationGrad& d, std::span<const int64_t> tile, int cores) {
   auto space = space_of(d);
   bool by_part = d.params == NormParams::Part && d.shape.inner == 1;
-  double each = d.inv_std < 0 ? 6.5 : 0;
-  if (space.passes.first < 1) each += by_part ? 8 : 6;
-  if (d.dx >= 0) each += by_part ? 7.5 : 6;
-  if (!d.own() && (d.dscale >= 0 || d.dbias >= 0)) each += 8;
+  double each = d.inv_std < 0 ? 16 : 0;
+  if (space.passes.first < 1) each += by_part ? 20 : 15;
+  if (d.dx >= 0) each += by_part ? 19 : 15;
+  if (!d.own() && (d.dscale >= 0 || d.dbias >= 0)) each += 20;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
 }
 

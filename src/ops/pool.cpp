@@ -351,9 +351,9 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   auto pool = *checked(n);
-  double each = kind_of(n) == Kind::Max ? (n.has_output(1) ? 8 : 6) : 5;
+  double each = kind_of(n) == Kind::Max ? (n.has_output(1) ? 14 : 11) : 13;
   if (global(n)) return team_cycles(tile[0], each * static_cast<double>(tile[1]) + 120, cores);
-  auto per_output = 90 + each * static_cast<double>(pool.window.taps());
+  auto per_output = 150 + each * static_cast<double>(pool.window.taps());
   return team_cycles(tile[0] * tile[1] * tile[2], 150 + per_output * static_cast<double>(tile[3]), cores);
 }
 

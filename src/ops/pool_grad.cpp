@@ -164,7 +164,7 @@ double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
     positions *= static_cast<double>(std::min(tile[i + 1] + a.kernel / a.stride, a.out));
   }
   double each = of_maxima(n) ? 14 : 100 + 6 * static_cast<double>(pool.window.taps());
-  return team_cycles(tile[0], 60 + 2 * elements + each * positions, cores);
+  return team_cycles(tile[0], 60 + (of_maxima(n) ? 10 : 35) * elements + each * positions, cores);
 }
 
 constexpr Operator back(std::string_view type, std::string_view summary) {

@@ -245,10 +245,10 @@ double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   auto map = *tile_map(n);
   auto [results, terms] = results_and_terms(map.outputs[0], tile);
   if (!map.scratch.empty() && reducer(n).join)  // lanes
-    return 250 + static_cast<double>((results * lanes + cores - 1) / cores) * (terms / lanes * 7 + 60);
+    return 250 + static_cast<double>((results * lanes + cores - 1) / cores) * (terms / lanes * 10 + 110);
   auto share = static_cast<double>((results + cores - 1) / cores);
-  double per_term = !reducer(n).join ? 40 : share >= 4 ? 3.5 : 7;
-  return 120 + share * (terms * per_term + 30);
+  double per_term = !reducer(n).join ? 40 : share >= 4 ? 6.2 : 10;
+  return 120 + share * (terms * per_term + 116);
 }
 
 constexpr Operator reducing(std::string_view type) {

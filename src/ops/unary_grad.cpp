@@ -93,7 +93,7 @@ constexpr Gradient gradients[] = {
      65,
      {{"alpha", 1.702f}, {}}},
     {"MishGrad", "gradient of x tanh(Softplus(x))", "exponential", "mish_grad", D(values::mish_slope(v)), 100},
-    {"GeluGrad", "gradient of Gelu, exact", "exponential", "gelu_grad", D(values::gelu_slope(v)), 85},
+    {"GeluGrad", "gradient of Gelu, exact", "exponential", "gelu_grad", D(values::gelu_slope(v)), 385},
     {"FastGeluGrad", "gradient of Gelu by tanh", "exponential", "fast_gelu_grad", D(values::fast_gelu_slope(v)), 72},
 
     {"SinGrad", "dY cos(X)", "trigonometric", "sin_grad", D(std::cos(v)), 48},

@@ -91,7 +91,7 @@ struct Plan {
 // What code and the runtime's data are granted in L2 before they are known: the runtime with the kernels, and a
 // function for every node that runs; at most half of the memory. The build checks that they fit.
 constexpr Bytes code_reserve(size_t nodes, Bytes l2) {
-  constexpr int64_t kRuntime = 64 * 1024, kNode = 600;
+  constexpr int64_t kRuntime = 64 * 1024, kNode = 450;
   return Bytes(std::min(kRuntime + kNode * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
 }
 

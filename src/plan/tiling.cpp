@@ -43,8 +43,9 @@ std::vector<Traveller> travellers(const TilingProblem& p) {
 
 namespace {
 
-// Instructions around the kernel, per tile and per transfer: loop, guards, argument block, fork and join.
-constexpr double kTileOverhead = 90, kTransferOverhead = 45;
+// Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
+// external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
+constexpr double kTileOverhead = 300, kTransferOverhead = 70, kRequestOverhead = 150;
 
 // Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
 // combine; multiples of four beside them, because kernels are blocked by four.
@@ -335,7 +336,8 @@ double Search::compute(const Loops& loops) const {
   return sum;
 }
 
-// Both directions of an engine run at once; what is double buffered runs under the kernels, the rest between them.
+// Both directions of the cluster's engine run at once, those of the external bus in turn; what is double buffered runs
+// under the kernels, the rest between them.
 void Search::estimate(Tiling& tiling, const Loops& loops) const {
   auto total = static_cast<double>(loops.total());
   auto near = static_cast<int>(tiling.nest.size()) - 1;
@@ -355,7 +357,7 @@ void Search::estimate(Tiling& tiling, const Loops& loops) const {
       auto times = total / static_cast<double>(period(*t.map, loops, level));
       auto in = once(t, tile, around, engine, Way::In), out = once(t, tile, around, engine, Way::Out);
       auto commands = static_cast<double>(footprint(*t.map, tile, around).commands);
-      overhead += times * kTransferOverhead * (commands + 1) * (t.in && t.out ? 2 : 1);
+      overhead += times * (l1 ? kTransferOverhead : kRequestOverhead) * (commands + 1) * (t.in && t.out ? 2 : 1);
       tiling.head += in;
       tiling.tail += out;
       if (slots.count == 2) {
@@ -367,7 +369,8 @@ void Search::estimate(Tiling& tiling, const Loops& loops) const {
     }
   }
   double busy = kernels + overhead;
-  for (auto& f : floors) busy = std::max(busy, std::max(f.in, f.out) + 0.15 * std::min(f.in, f.out));
+  busy = std::max({busy, std::max(floors[1].in, floors[1].out) + 0.15 * std::min(floors[1].in, floors[1].out),
+                   floors[0].in + floors[0].out});
   tiling.first = tiling.last = (kernels + overhead) / total;
   tiling.cycles = tiling.head + serial + busy + tiling.tail;
 }
