@@ -73,10 +73,10 @@ Result<void> Planner::check_options() const {
   return {};
 }
 
-// Stacks belong in the nearest memory, unless they would take more than half of what the user grants, or something does
-// not fit beside them.
+// Stacks belong in the nearest memory: from L2, kernels take twice the time. Unless they would take more than three
+// quarters of what the user grants, or something does not fit beside them.
 Result<Plan> Planner::attempt(const Options& options) const {
-  if (stacks() * 2 <= options.l1.value_or(memory(kL1)))
+  if (stacks() * 4 <= options.l1.value_or(memory(kL1)) * 3)
     if (auto plan = attempt_with_stacks(options, kL1)) return plan;
   return attempt_with_stacks(options, kL2);
 }

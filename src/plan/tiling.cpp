@@ -45,7 +45,7 @@ namespace {
 
 // Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
 // external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
-constexpr double kTileOverhead = 300, kTransferOverhead = 70, kRequestOverhead = 150;
+constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 150;
 
 // Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
 // combine; multiples of four beside them, because kernels are blocked by four.
