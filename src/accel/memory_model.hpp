@@ -71,6 +71,8 @@ class MemoryModel {
   virtual TransferId host_transfer(memory::Picoseconds now, Bytes bytes) = 0;
   // What lies there came from the host just now, or does not exist before the program makes it.
   virtual void nothing_to_bring(uint64_t, Bytes) {}
+  // What lies there, of earlier passes, will be read: it may be brought before anyone asks.
+  virtual void will_be_read(uint64_t, Bytes) {}
   // When the transfer's last line is there. Simulates as far as that; a transfer may be asked for once or often.
   virtual memory::Picoseconds finish(TransferId id) = 0;
   // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.

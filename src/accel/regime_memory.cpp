@@ -127,6 +127,7 @@ void RegimeMemory::line_done(uint64_t t) {
   if (what == What::SwapWrite || what == What::WriteBack) {
     --in_dram_;
     pump_background();
+    if (in_dram_ == 0 && stream_) stream_->advance();
   }
   if (what == What::WriteBack) return;
   if (what == What::SwapWrite || what == What::BulkWrite) {

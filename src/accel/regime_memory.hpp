@@ -50,6 +50,7 @@ class RegimeMemory : public MemoryModel,
   TransferId submit(memory::Picoseconds now, std::span<const LineRequest> lines) override;
   TransferId host_transfer(memory::Picoseconds now, Bytes bytes) override;
   void nothing_to_bring(uint64_t address, Bytes bytes) override;
+  void will_be_read(uint64_t address, Bytes bytes) override;
   memory::Picoseconds finish(TransferId id) override;
   memory::Picoseconds drain(memory::Picoseconds now) override;
   MemoryStatistics statistics() const override;
@@ -91,7 +92,7 @@ class RegimeMemory : public MemoryModel,
   void from_memory(uint64_t address, bool write, int region, uint64_t transfer);
   void streamed_line(int region, uint64_t line, uint64_t transfer) override;
   void write_to_ring(int region, uint64_t line) override;
-  bool ddr_in_use() const override { return foreground_ > 0; }
+  bool ddr_in_use() const override { return foreground_ > 0 || in_dram_ > 0; }
 
   // regime_swap.cpp: what is brought and evicted
   void make_units();
@@ -99,13 +100,14 @@ class RegimeMemory : public MemoryModel,
   void swap_line(int region, const LineRequest& line, uint64_t transfer);
   void mark_made(int region, uint64_t address, bool dirty);
   bool made_here(int region, uint64_t address);
+  bool nothing_missing(int region) const;
   bool admit(int region);
   void release(int region);
   bool bring(int region);
   bool claim_to_make(int region);
   void evict(int unit, const Residency& pool);
   void write_back(int region);
-  void start_load(int region);
+  void start_load(int region, memory::Urgency urgency = memory::Urgency::Now);
   void loaded(int region);
   void brought_piece(int region, uint64_t bytes, bool last);
   void retry_blocked();
@@ -139,7 +141,7 @@ class RegimeMemory : public MemoryModel,
   std::optional<uint32_t> layer_[2];  // in use: of weights, of the rest
   std::vector<int> ahead_;            // regions of the next layer, still to be brought
   uint64_t entered_at_ = 0;           // uses of the pool when the layer in use was entered
-  bool kv_was_loaded_ = false;
+  bool kv_comes_ = false;             // this pass reads KV of earlier ones
   MemoryStatistics stats_;
 };
 

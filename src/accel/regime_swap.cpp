@@ -84,6 +84,7 @@ void RegimeMemory::swap_line(int region, const LineRequest& line, uint64_t trans
   if (!line.write) (there || made ? stats_.resident_bytes : stats_.after_swap_bytes) += line_bytes;
   if (there || (presence == Presence::Loading && made)) return from_memory(line.address, line.write, region, transfer);
   s.waiting.push_back({line.address, transfer, line.write});
+  if (presence == Presence::Loading && s.waiting.size() == 1) link_->hurry(*this, tag(What::Load, region, 0));
   if (presence == Presence::Loading || s.blocked) return;
   if (admit(region)) return;
   s.blocked = true;
@@ -95,12 +96,27 @@ bool RegimeMemory::made_here(int region, uint64_t address) {
   return settings_.accounting == Accounting::Own && !s.made.empty() && s.made[map_.line_of(region, address)];
 }
 
+bool RegimeMemory::nothing_missing(int region) const {
+  const auto& s = states_[static_cast<size_t>(region)];
+  return s.complete || (settings_.accounting == Accounting::Own && !s.made.empty() &&
+                        std::ranges::find(s.made, false) == s.made.end());
+}
+
+// The first layer's comes while its first products are computed; entered() sees to the others.
+void RegimeMemory::will_be_read(uint64_t address, Bytes) {
+  const int region = map_.find(address);
+  if (region < 0 || !settings_.prefetch || state(region).treatment != Treatment::Swap || !state(region).made.empty())
+    return;
+  kv_comes_ = true;
+  if (ahead_.empty() || map_[ahead_.front()].layer == map_[region].layer) ahead_.push_back(region);
+}
+
 // Room, and what must be brought into it, for those who wait. False: those in the way are in use.
 bool RegimeMemory::admit(int region) {
   auto& s = state(region);
   const bool all_made = std::ranges::all_of(s.waiting, [&](const Waiting& w) { return made_here(region, w.address); });
   if (!all_made || s.pool->presence(s.unit, s.segment) != Presence::Absent) {
-    if (map_[region].kind == Kind::Kv) kv_was_loaded_ = true;
+    if (map_[region].kind == Kind::Kv) kv_comes_ = true;
     return bring(region);
   }
   if (!claim_to_make(region)) return false;
@@ -168,14 +184,14 @@ void RegimeMemory::write_back(int region) {
               tag(What::WriteBack, region, 0));
 }
 
-void RegimeMemory::start_load(int region) {
+void RegimeMemory::start_load(int region, memory::Urgency urgency) {
   auto& s = state(region);
   const auto bytes = map_[region].size;
   ++s.swaps, s.swapped_bytes += bytes, stats_.swapped_bytes += bytes;
   s.brought = 0, s.writes_left = 0, s.all_arrived = false;
   const uint64_t piece = (bytes / kPieces + line_bytes - 1) / line_bytes * line_bytes;
-  link_->send(Bytes(static_cast<int64_t>(bytes)), Bytes(static_cast<int64_t>(piece)), *this,
-              tag(What::Load, region, 0));
+  link_->send(Bytes(static_cast<int64_t>(bytes)), Bytes(static_cast<int64_t>(piece)), *this, tag(What::Load, region, 0),
+              urgency);
 }
 
 void RegimeMemory::brought_piece(int region, uint64_t bytes, bool last) {
@@ -241,7 +257,7 @@ void RegimeMemory::entered(int region) {
   if (current == map_[region].layer) return;
   current = map_[region].layer;
   entered_at_ = state(region).pool->uses() - 1;  // this use is of the new layer
-  if (!weight && !kv_was_loaded_) return;
+  if (!weight && !kv_comes_) return;
   std::optional<uint32_t> next;
   for (int r = 0; r < map_.size(); ++r)
     if (map_[r].kind == map_[region].kind && map_[r].layer > *current)
@@ -260,7 +276,7 @@ void RegimeMemory::prefetch_next() {
     const int region = ahead_.front();
     auto& s = state(region);
     // Rows of this pass are here, those before them are not.
-    if (s.pool->presence(s.unit, s.segment) == Presence::Present && !s.complete) bring(region);
+    if (s.pool->presence(s.unit, s.segment) == Presence::Present && !nothing_missing(region)) bring(region);
     if (s.pool->presence(s.unit, s.segment) == Presence::Absent) {
       if (s.pool->oversized(s.unit)) return ahead_.clear();
       const bool first = s.pool->absent(s.unit);
@@ -268,7 +284,7 @@ void RegimeMemory::prefetch_next() {
       if (!claim.granted) return;
       for (int unit : claim.evicted) evict(unit, *s.pool);
       if (first) ++stats_.swaps;
-      start_load(region);
+      start_load(region, memory::Urgency::Later);
     }
     ahead_.erase(ahead_.begin());
   }

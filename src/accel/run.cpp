@@ -37,8 +37,10 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   for (const auto& p : program.placements) {
     // PLENA's host leaves the rows for the program to fetch.
     const bool sent = p.tensor == "x" && program.options.layout == Layout::Own;
-    const bool made_here = p.region.kind == Kind::Kv && program.options.past == 0;
-    if (sent || made_here) memory.nothing_to_bring(p.region.offset, Bytes(static_cast<int64_t>(p.region.size)));
+    const bool kv = p.region.kind == Kind::Kv, made_here = kv && program.options.past == 0;
+    const Bytes bytes(static_cast<int64_t>(p.region.size));
+    if (sent || made_here) memory.nothing_to_bring(p.region.offset, bytes);
+    if (kv && !made_here) memory.will_be_read(p.region.offset, bytes);
   }
   auto probe = program.probes.begin();
   const auto advance = [&](uint32_t pc) -> Result<void> {

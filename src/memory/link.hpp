@@ -1,4 +1,5 @@
-// The wire between host and board: one sender at a time, first come first served, whoever asks.
+// The wire between host and board: one sender at a time, first come first served, whoever asks. What is wanted later
+// goes when nobody waits, and lets those who do pass between two of its pieces.
 //
 //   HostLink link(events, {.bytes_per_second = 1'500'000'000, .latency = Picoseconds(1'000'000), .packet = 256_B});
 //   link.send(884736_B, 4096_B, sink, 7);     // sink.arrived(7, 4096_B, false) ... sink.arrived(7, 4096_B, true)
@@ -6,6 +7,7 @@
 
 #include <cstdint>
 #include <deque>
+#include <list>
 #include <vector>
 
 #include "base/units.hpp"
@@ -28,12 +30,16 @@ class LinkSink {
   virtual void wire_free() {}
 };
 
+enum class Urgency : uint8_t { Now, Later };
+
 class HostLink : private EventHandler {
  public:
   HostLink(EventQueue& events, LinkTiming timing) : events_(events), timing_(timing) {}
 
   // Pieces are announced as they arrive, each of `piece` bytes or the rest; a piece is at least a packet.
-  void send(Bytes bytes, Bytes piece, LinkSink& sink, uint64_t tag);
+  void send(Bytes bytes, Bytes piece, LinkSink& sink, uint64_t tag, Urgency urgency = Urgency::Now);
+  // Someone waits for what was sent as Later.
+  void hurry(const LinkSink& sink, uint64_t tag);
   void when_free(LinkSink& sink) { idle_ = &sink; }
   bool free() const { return jobs_.empty(); }
 
@@ -46,6 +52,7 @@ class HostLink : private EventHandler {
     Bytes left, piece;
     LinkSink* sink = nullptr;
     uint64_t tag = 0;
+    Urgency urgency = Urgency::Now;
   };
   struct Flight {
     LinkSink* sink = nullptr;
@@ -60,7 +67,8 @@ class HostLink : private EventHandler {
 
   EventQueue& events_;
   LinkTiming timing_;
-  std::deque<Job> jobs_;       // the first is on the wire
+  std::list<Job> jobs_;
+  std::list<Job>::iterator on_wire_ = jobs_.end();
   std::deque<Flight> flying_;  // left the wire, not yet there: in order, since the latency is one
   // Bytes since the wire was last free and when that was: whole runs are rounded, not their pieces.
   Picoseconds run_start_;

@@ -152,37 +152,51 @@ TEST_F(Accel, ProfileAndRunCountTheSameCycles) {
   EXPECT_EQ(profile["roofline"].size(), 3);  // two layers and the head
 }
 
-// The time of a layer in the steady state: five layers less three, halved. A manifest keeps the run from being
-// composed.
+// The time of a layer in the steady state: three layers less two. So few are not composed.
 struct PerLayer {
   double total, compute, link;
 };
 class AccelStreaming : public Session {
  protected:
+  nlohmann::json run(const char* layers, const std::vector<std::string>& more) {
+    const auto r = json(with(
+        {"accel", "run", "SmolLM2-135M", "--no-head", "--board", "custom_a7", "--layers", layers, "--numerics", "off"},
+        more));
+    EXPECT_FALSE(r["composed"].get<bool>());
+    return r;
+  }
   PerLayer measure(const std::string& bandwidth, const std::vector<std::string>& more) {
-    nlohmann::json r[2];
-    for (int n = 0; n < 2; ++n) {
-      const auto layers = n ? "5" : "3", out = n ? "five" : "three";
-      const std::vector<std::string> model = {"SmolLM2-135M", "--no-head", "--board", "custom_a7", "--layers", layers};
-      if (!std::filesystem::exists(folder.path() / out)) tessera(with(with({"accel", "compile"}, model), {"-o", out}));
-      r[n] = json(with(with(with({"accel", "run"}, model),
-                            {"--numerics", "off", "--memory-model", "weight-stream", "--host-bandwidth", bandwidth,
-                             "--manifest", std::string(out) + "/manifest.json"}),
-                       more));
-      EXPECT_FALSE(r[n]["composed"].get<bool>());
-    }
-    const auto half = [&](const char* key) { return (r[1][key].get<double>() - r[0][key].get<double>()) / 2; };
-    return {half("total_ns"), half("busy_cycles") * 10, half("link_ns")};
+    const auto all = with({"--memory-model", "weight-stream", "--host-bandwidth", bandwidth}, more);
+    const auto two = run("2", all), three = run("3", all);
+    const auto of = [&](const char* key) { return three[key].get<double>() - two[key].get<double>(); };
+    return {of("total_ns"), of("busy_cycles") * 10, of("link_ns")};
+  }
+  static void expect_the_slower(const PerLayer& t, const std::string& what) {
+    const double most = std::max(t.compute, t.link), least = std::min(t.compute, t.link);
+    EXPECT_LT(t.total, most * (most >= 2 * least ? 1.05 : 1.15)) << what << ": " << t.compute << ", " << t.link;
+    EXPECT_GE(t.total, 0.999 * most) << what;
   }
 };
 
 TEST_F(AccelStreaming, WithPrefetchTheSlowerOfLinkAndComputeDecides) {
-  for (const char* bandwidth : {"1.5e9", "3e8", "2.5e8", "1e8"}) {
-    const auto [total, compute, link] = measure(bandwidth, {});
-    const double most = std::max(compute, link), least = std::min(compute, link);
-    EXPECT_LT(total, most * (most >= 2 * least ? 1.05 : 1.15)) << bandwidth << ": " << compute << ", " << link;
-    EXPECT_GE(total, 0.999 * most);
-  }
+  for (const char* bandwidth : {"1.5e9", "3e8", "2.5e8", "1e8"}) expect_the_slower(measure(bandwidth, {}), bandwidth);
+}
+
+TEST_F(AccelStreaming, AlsoForADecodeStepAfterALongContext) {
+  for (const char* tokens : {"1024", "4096"})
+    for (const char* bandwidth : {"1.5e9", "5e8"})
+      expect_the_slower(measure(bandwidth, {"--decode", "--tokens", tokens}), tokens);
+  // One layer with its start: tables and the cache's first layer come beside the weights.
+  const auto one = run("1", {"--memory-model", "weight-stream", "--decode", "--tokens", "1024"});
+  EXPECT_LT(one["total_ns"].get<double>(),
+            1.15 * std::max(one["busy_cycles"].get<double>() * 10, one["link_ns"].get<double>()));
+}
+
+// The DDR bounds a decode step as soon as the link is faster; then streaming costs what the resident weights do.
+TEST_F(AccelStreaming, AFastLinkIsAsGoodAsResidentWeights) {
+  const std::vector<std::string> step = {"--decode", "--tokens", "256", "--host-bandwidth", "6e9", "--memory-model"};
+  const auto resident = run("2", with(step, {"resident"})), stream = run("2", with(step, {"weight-stream"}));
+  EXPECT_LT(stream["total_ns"].get<double>(), 1.05 * resident["total_ns"].get<double>());
 }
 
 TEST_F(AccelStreaming, WithoutAnyOverlapTheyAddUp) {

@@ -225,6 +225,24 @@ TEST(KvSwapModel, TheNextLayersCacheComesWhileThisOneComputes) {
   EXPECT_LT(time(true), time(false) - 4 * 90'000'000);
 }
 
+TEST(KvSwapModel, TheFirstLayersCacheComesBeforeAnyoneAsks) {
+  const auto regions = layers(2, 1024, 149'952);
+  const auto wait = [&](bool told) {
+    Mover m(options(KvSwap, regions));
+    if (told)
+      for (auto& r : regions)
+        if (r.kind == Kind::Kv) m.model->will_be_read(r.offset, Bytes(static_cast<int64_t>(r.size)));
+    m.read(regions[1]);      // the weights of the first layer
+    m.compute(400'000'000);  // four times the load
+    const auto asked = m.now;
+    m.read(regions[2]);
+    EXPECT_GE(m.stats().swapped_bytes, 149'952u);
+    return (m.now - asked).count;
+  };
+  EXPECT_GT(wait(false), 190'000'000);
+  EXPECT_LT(wait(true), 110'000'000);  // DDR3-800 alone
+}
+
 TEST(LayerSwapModel, LeastRecentlyUsedAndOneSwapALayer) {
   const auto regions = layers(3, 99'968, 1'024);
   auto o = options(LayerSwap, regions);
@@ -365,6 +383,23 @@ TEST(WeightStreamModel, PhasesWithoutWeightsAreUsedToBringTheNext) {
   };
   EXPECT_NEAR(time(false), 4 * (1e9 + 1e9), 0.1e9 * 4);
   EXPECT_LT(time(true), 1e9 + 4 * 1e9 + 4 * 0.3e9);
+}
+
+TEST(WeightStreamModel, WhatIsBroughtAheadKeepsOutOfTheReadersWay) {
+  // Tiles of the cache with short gaps, then weights: the ring is filled in the gaps, and nobody waits for that.
+  const auto regions = layers(4, 399'936, 299'520);
+  auto o = options(WeightStream, regions);
+  const auto time = [&](int64_t bandwidth, bool prefetch) {
+    o.host_bandwidth = bandwidth, o.prefetch = prefetch;
+    Mover m(o);
+    for (auto& r : regions)
+      if (r.kind == Kind::Kv) m.model->nothing_to_bring(r.offset, Bytes(static_cast<int64_t>(r.size)));
+    for (auto& r : regions)
+      if (r.kind != Kind::Activation) m.stream_through(r, 4608, r.kind == Kind::Kv ? 4'000'000 : 2'900'000);
+    return static_cast<double>(m.end().count);
+  };
+  EXPECT_LT(time(6'000'000'000, true), 1.01 * time(6'000'000'000, false));
+  EXPECT_LT(time(6'000'000'000, true), 1.01 * time(1'500'000'000, true));
 }
 
 TEST(WeightStreamModel, ALineReadAgainIsKeptInTheRing) {

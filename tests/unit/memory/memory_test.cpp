@@ -74,6 +74,24 @@ TEST(Link, OneAtATimeInTheOrderOfAsking) {
   EXPECT_EQ(link.busy().count, 1'100'000);
 }
 
+TEST(Link, WhatIsWantedLaterLetsOthersPassUntilSomeoneWaitsForIt) {
+  for (const bool hurried : {false, true}) {
+    EventQueue events;
+    Recorder later(events), now(events);
+    HostLink link(events, {.bytes_per_second = 1'000'000'000, .latency = {}, .packet = 100_B});
+    link.send(300_B, 100_B, later, 1, Urgency::Later);
+    events.run_until(Picoseconds(50'000));
+    if (hurried) link.hurry(later, 1);
+    link.send(200_B, 100_B, now, 2);  // after the piece that is on the wire, or after all of them
+    while (events.step()) {
+    }
+    EXPECT_EQ(now.seen, hurried ? (Seen{{400'000, 2}, {500'000, 2}}) : (Seen{{200'000, 2}, {300'000, 2}}));
+    EXPECT_EQ(later.seen, hurried ? (Seen{{100'000, 1}, {200'000, 1}, {300'000, 1}})
+                                  : (Seen{{100'000, 1}, {400'000, 1}, {500'000, 1}}));
+    EXPECT_EQ(link.busy().count, 500'000);
+  }
+}
+
 TEST(Link, PiecesDoNotAddUpTheirRounding) {
   EventQueue events;
   Recorder r(events);
