@@ -6,6 +6,8 @@ usage: reference.py losses NETWORK MODEL.onnx DATA.npz
          TRAINED: the weights after one step of plain descent; how far the gradients in it are from those in double precision
        reference.py outputs NETWORK MODEL.onnx DATA.npz INPUT.npz EXPECT.npz
          writes the first micro-batch and what the network says of it in inference
+       reference.py trained NETWORK MODEL.onnx DATA.npz REFERENCE.npz OPTIMIZER STEPS ACCUMULATE PATTERNS train|frozen
+         writes losses and final parameters of a training where only parameters with such names train
        reference.py accepted FILE.onnx...
          whether ONNX's own checker takes these files
        reference.py write TESSERA LOSSES.json
@@ -14,8 +16,10 @@ usage: reference.py losses NETWORK MODEL.onnx DATA.npz
          the table of docs/training.md: how far Tessera and PyTorch are apart, and PyTorch from itself in double precision
 
 MODEL and DATA are what `tessera zoo export NETWORK --data DATA.npz -o MODEL.onnx` writes: the initial weights are taken
-from the one by name, the samples from the other; nothing else of them is used.
+from the one by name, the samples from the other; nothing else of them is used. Linear layers that have adapters there
+have them here.
 """
+import fnmatch
 import json
 import subprocess
 import sys
@@ -116,12 +120,12 @@ class ResNet8(nn.Module):
 
 
 class Perceptron(nn.Module):
-    def __init__(self, widths, norms):
+    def __init__(self, widths, norms, linear):
         super().__init__()
         self.depth = len(widths) - 1
         self.norms = norms
         for i in range(1, self.depth + 1):
-            setattr(self, f"fc{i}", nn.Linear(widths[i - 1], widths[i]))
+            setattr(self, f"fc{i}", linear(widths[i - 1], widths[i]))
             if norms and i < self.depth:
                 setattr(self, f"bn{i}", nn.BatchNorm1d(widths[i]))
 
@@ -207,8 +211,8 @@ class Alone(nn.Module):
 
 MOBILENET = [(16, 1), (32, 2), (32, 1), (64, 2), (64, 1), (128, 2)] + [(128, 1)] * 5 + [(256, 2), (256, 1)]
 NETWORKS = {
-    "simplemlp": lambda: Perceptron([784, 128, 10], False),
-    "autoencoder": lambda: Perceptron([640, 128, 128, 128, 128, 8, 128, 128, 128, 128, 640], True),
+    "simplemlp": lambda linear=nn.Linear: Perceptron([784, 128, 10], False, linear),
+    "autoencoder": lambda linear=nn.Linear: Perceptron([640] + [128] * 4 + [8] + [128] * 4 + [640], True, linear),
     "dscnn": lambda: SeparableNet(1, 64, (10, 4), [(64, 1)] * 4, 12),
     "resnet8": ResNet8,
     "mobilenetv1": lambda: SeparableNet(3, 8, (3, 3), MOBILENET, 2),
@@ -231,6 +235,8 @@ class Experiment:
         # Integers are shapes, and a scalar is the scale of attention: both are in the description.
         values = {t.name: onnx.numpy_helper.to_array(t) for t in graph.initializer}
         self.weights = {name: torch.tensor(v) for name, v in values.items() if v.dtype == np.float32 and v.ndim}
+        self.trains = ["*.lora_?"] if "lora" in name else ["*"]
+        self.frozen = False  # batch norms
         arrays = np.load(data)
         self.x = torch.tensor(arrays["input"])
         self.truth = torch.tensor(arrays["label" if "label" in arrays else "target"])
@@ -243,15 +249,19 @@ class Experiment:
         return self
 
     def network(self):
-        model = NETWORKS[self.name]().to(self.x.dtype)
+        adapted = "lora" not in self.name and any(".lora_" in name for name in self.weights)
+        model = (NETWORKS[self.name](Adapted) if adapted else NETWORKS[self.name]()).to(self.x.dtype)
         state = {k: v for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")}
         if set(state) != set(self.weights):
             sys.exit(f"{self.name}: the weights differ from PyTorch's: {sorted(set(state) ^ set(self.weights))}")
         model.load_state_dict({k: self.weights[k] for k in state}, strict=False)
-        if "lora" in self.name:
-            for key, value in model.named_parameters():
-                value.requires_grad = ".lora_" in key
-        return model.train()
+        for key, value in model.named_parameters():
+            value.requires_grad = any(fnmatch.fnmatchcase(key, pattern) for pattern in self.trains)
+        model.train()
+        for module in model.modules():
+            if self.frozen and isinstance(module, (nn.BatchNorm1d, nn.BatchNorm2d)):
+                module.eval()
+        return model
 
     def backward(self, model, micro):
         """The loss of a micro-batch; gradients add up."""
@@ -261,15 +271,19 @@ class Experiment:
         loss.backward()
         return loss.item()
 
-    def losses(self, optimizer, accumulate):
+    def train(self, optimizer, steps, accumulate):
+        """The losses, and the network as it is then."""
         model = self.network()
         update = OPTIMIZERS[optimizer]([p for p in model.parameters() if p.requires_grad])
         found = []
-        for _ in range(STEPS):
+        for _ in range(steps):
             update.zero_grad()
             found += [self.backward(model, len(found) + i) for i in range(accumulate)]
             update.step()
-        return found
+        return found, model
+
+    def losses(self, optimizer, accumulate):
+        return self.train(optimizer, STEPS, accumulate)[0]
 
 
 def losses(experiment):
@@ -306,6 +320,14 @@ def outputs(experiment, input_file, expect_file):
     np.savez(input_file, input=x.numpy())
     with torch.no_grad():
         np.savez(expect_file, output=experiment.network().eval()(x).numpy())
+
+
+def trained(experiment, file, optimizer, steps, accumulate, patterns, norms):
+    experiment.trains = patterns.split(",")
+    experiment.frozen = norms == "frozen"
+    found, model = experiment.train(optimizer, int(steps), int(accumulate))
+    np.savez(file, losses=np.array(found, np.float32),
+             **{k: v.numpy() for k, v in model.state_dict().items() if not k.endswith("num_batches_tracked")})
 
 
 def accepted(*files):
@@ -365,6 +387,8 @@ def main():
         print(json.dumps(gradients(Experiment(*rest[:3]), np.load(rest[3]), float(rest[4]), int(rest[5]))))
     elif what == "outputs":
         outputs(Experiment(*rest[:3]), *rest[3:])
+    elif what == "trained":
+        trained(Experiment(*rest[:3]), *rest[3:])
     elif what == "accepted":
         accepted(*rest)
     elif what == "write":
