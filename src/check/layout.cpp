@@ -45,10 +45,7 @@ Result<void> judge_reserved(const Subject& s) {
   std::vector<Bytes> needs(s.target.memories.size());
   const int stacks = plan.cores + (s.target.controller_works ? 0 : 1);  // a core that only forks has one too
   needs[static_cast<size_t>(plan.stack_level)] += s.target.stacks.cluster_core * stacks;
-  auto running = std::ranges::count_if(s.facts.nodes, [](auto& node) { return !node.is_view(); });
-  if (needs.size() > 1)
-    needs[1] +=
-        s.target.stacks.fabric_controller + plan::code_reserve(static_cast<size_t>(running), s.target.memories[1].size);
+  if (needs.size() > 1) needs[1] += s.target.stacks.fabric_controller + plan.code;
   for (size_t level = 0; level < needs.size(); ++level) {
     auto reserved = level < plan.reserved.size() ? plan.reserved[level] : 0_B;
     if (reserved < needs[level])

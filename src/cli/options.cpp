@@ -98,6 +98,8 @@ void add_device(CLI::App& command, DeviceFlags& flags) {
   command.add_option("--l1", flags.l1, "budget of the nearest memory (default: the chip's)")->type_name("64k");
   command.add_option("--l2", flags.l2, "budget of the next memory (default: the chip's)")->type_name("2M");
   command.add_option("--l3", flags.l3, "budget of the external memory (default: the chip's; 0: none)")->type_name("8M");
+  command.add_option("--code", flags.code, "what code may take of L2 (default: by the number of operators)")
+      ->type_name("128k");
   command.add_option("--cores", flags.cores, "cores that work (default: all of the chip's)")->type_name("N");
 }
 
@@ -193,6 +195,7 @@ Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFla
   TRY(options.plan.l1, parse_budget("--l1", device.l1));
   TRY(options.plan.l2, parse_budget("--l2", device.l2));
   TRY(options.plan.l3, parse_budget("--l3", device.l3));
+  TRY(options.plan.code, parse_budget("--code", device.code));
   if (device.cores) {
     TRY(options.cores, parse_integer("--cores", *device.cores, 1, 1024));
   }

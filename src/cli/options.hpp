@@ -25,7 +25,7 @@ Result<run::ModelSource> resolve(const ModelFlags& flags);
 
 struct DeviceFlags {
   std::string target = "siracusa";
-  Text tiling, buffering, home, l1, l2, l3, cores;
+  Text tiling, buffering, home, l1, l2, l3, code, cores;
 };
 void add_device(CLI::App& command, DeviceFlags& flags);
 

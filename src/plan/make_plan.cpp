@@ -85,7 +85,8 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   Budgets budgets;
   budgets.reserved.assign(target_.memories.size(), Bytes(0));
   budgets.reserved[static_cast<size_t>(level)] += stacks();
-  budgets.reserved[kL2] += target_.stacks.fabric_controller + code_reserve(running(), memory(kL2));
+  auto code = options.code.value_or(code_reserve(running(), memory(kL2), options.home == Home::L3));
+  budgets.reserved[kL2] += target_.stacks.fabric_controller + code;
   budgets.granted = {options.l1.value_or(memory(kL1)), options.l2.value_or(memory(kL2)),
                      options.l3.value_or(memory(kL3))};
   auto apart = place_and_tile(program_, storages_, problems_, budgets, options);
@@ -98,6 +99,7 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   plan.stack_level = level;
   plan.reserved = budgets.reserved;
   plan.cores = options.cores;
+  plan.code = code;
   return plan;
 }
 

@@ -20,6 +20,7 @@ struct Options {
   Buffering buffering = Buffering::Auto;
   Home home = Home::Auto;
   std::optional<Bytes> l1, l2, l3;  // budgets; default: the chip's memories
+  std::optional<Bytes> code;        // granted to code in L2; default: by the number of nodes
   int cores = 8;
 };
 

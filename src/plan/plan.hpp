@@ -86,13 +86,15 @@ struct Plan {
   LevelId stack_level = 0;            // where the cores' stacks stand
   std::vector<Bytes> reserved;        // by level: stacks, code and the runtime's own data, beside the arena
   int cores = 8;
+  Bytes code;  // what code and the runtime's data may take of L2; the build checks that they keep to it
 };
 
 // What code and the runtime's data are granted in L2 before they are known: the runtime with the kernels, and a
-// function for every node that runs; at most half of the memory. The build checks that they fit.
-constexpr Bytes code_reserve(size_t nodes, Bytes l2) {
-  constexpr int64_t kRuntime = 64 * 1024, kNode = 450;
-  return Bytes(std::min(kRuntime + kNode * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
+// function for every node that runs, a longer one where all tensors live in L3; at most half of the memory.
+constexpr Bytes code_reserve(size_t nodes, Bytes l2, bool far) {
+  constexpr int64_t kRuntime = 64 * 1024;
+  const int64_t node = far ? 900 : 450;
+  return Bytes(std::min(kRuntime + node * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
 }
 
 }  // namespace tessera::plan

@@ -47,7 +47,7 @@ Result<void> check_code_size(const sim::Elf& elf, Bytes granted) {
   if (bytes > granted.count)
     return does_not_fit("code and the runtime's data take {} bytes of L2; the plan grants them {}", bytes,
                         granted.count)
-        .hint("record fewer results: fewer --steps");
+        .hint(fmt::format("--code {} plans with as much", bytes));
   return {};
 }
 
@@ -73,8 +73,7 @@ Result<std::vector<uint8_t>> ram_image(const fs::path& elf_path, const sim::Elf&
 }  // namespace
 
 ChipOptions with_grants(ChipOptions options, const Compiled& compiled) {
-  auto running = compiled.schedule.training.size() + compiled.schedule.optimizer.size();
-  options.code = plan::code_reserve(running, compiled.target.memories[1].size);
+  options.code = compiled.plan.code;
   return options;
 }
 
