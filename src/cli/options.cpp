@@ -96,7 +96,8 @@ void add_device(CLI::App& command, DeviceFlags& flags) {
       ->type_name("auto|single|double");
   command.add_option("--home", flags.home, "memory that tensors live in (auto: by cost)")->type_name("auto|L2|L3");
   command.add_option("--l1", flags.l1, "budget of the nearest memory (default: the chip's)")->type_name("64k");
-  command.add_option("--l2", flags.l2, "budget of the next memory (default: the chip's)")->type_name("2M");
+  command.add_option("--l2", flags.l2, "budget of the next memory, beside code and stacks (default: the chip's)")
+      ->type_name("2M");
   command.add_option("--l3", flags.l3, "budget of the external memory (default: the chip's; 0: none)")->type_name("8M");
   command.add_option("--code", flags.code, "what code may take of L2 (default: by the number of operators)")
       ->type_name("128k");

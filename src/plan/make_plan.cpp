@@ -87,8 +87,9 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   budgets.reserved[static_cast<size_t>(level)] += stacks();
   auto code = options.code.value_or(code_reserve(running(), memory(kL2), options.home == Home::L3));
   budgets.reserved[kL2] += target_.stacks.fabric_controller + code;
-  budgets.granted = {options.l1.value_or(memory(kL1)), options.l2.value_or(memory(kL2)),
-                     options.l3.value_or(memory(kL3))};
+  // The budget of L2 is for tensors and tiles; code and stacks stand beside it.
+  auto l2 = options.l2 ? std::min(*options.l2 + budgets.reserved[kL2], memory(kL2)) : memory(kL2);
+  budgets.granted = {options.l1.value_or(memory(kL1)), l2, options.l3.value_or(memory(kL3))};
   auto apart = place_and_tile(program_, storages_, problems_, budgets, options);
   bool apart_will_do = apart && (options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
   if (!apart && apart.error().kind() != ErrorKind::DoesNotFit) return apart;
@@ -103,8 +104,8 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   return plan;
 }
 
-// The least of a memory with which everything fits, the other budgets as they are; nothing where all of it is too
-// little.
+// The least of a memory with which everything fits, the other budgets as they are; of the larger memories to one part
+// in some thousands. Nothing where all of it is too little.
 std::optional<Bytes> Planner::smallest(std::optional<Bytes> Options::*budget, Bytes most) const {
   auto fits = [&](Bytes bytes) {
     auto options = options_;
@@ -113,7 +114,8 @@ std::optional<Bytes> Planner::smallest(std::optional<Bytes> Options::*budget, By
   };
   if (!fits(most)) return std::nullopt;
   Bytes low = (options_.*budget).value_or(Bytes(0)), high = most;  // low does not fit, high does
-  while (high.count - low.count > 1) {
+  const int64_t close = budget == &Options::l1 ? 1 : most.count / 4096;
+  while (high.count - low.count > close) {
     Bytes middle((low.count + high.count) / 2);
     (fits(middle) ? high : low) = middle;
   }

@@ -19,8 +19,9 @@ struct Options {
   bool tiling = true;  // false: every operator in one call on whole tensors where they live
   Buffering buffering = Buffering::Auto;
   Home home = Home::Auto;
-  std::optional<Bytes> l1, l2, l3;  // budgets; default: the chip's memories
-  std::optional<Bytes> code;        // granted to code in L2; default: by the number of nodes
+  // Budgets; default: the chip's memories. Of L1 with the stacks, of L2 beside code and stacks.
+  std::optional<Bytes> l1, l2, l3;
+  std::optional<Bytes> code;  // granted to code in L2; default: by the number of nodes
   int cores = 8;
 };
 

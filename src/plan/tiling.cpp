@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 
 namespace tessera::plan {
 
@@ -174,6 +175,8 @@ class Search {
   void offer(Tiling tiling);
   std::optional<Tiling> buffered(const std::vector<TileLevel>& nest, bool twice) const;
   void estimate(Tiling& tiling, const Loops& loops) const;
+  double fetched_from_l3(const Loops& loops) const;
+  double overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) const;
   double compute(const Loops& loops) const;
   double once(const Traveller& t, const std::vector<int64_t>& tile, const Shape& around,
               const target::DmaEngine& engine, Way way) const {
@@ -251,25 +254,67 @@ std::vector<std::vector<int64_t>> Search::outer_tiles(const std::vector<int64_t>
   return out;
 }
 
-// What comes from L3: the best tilings of L1, each in the outer tiles that suit it.
+// The largest part of an operand that such loops bring from L3, all of it and once being 1: outer tiles may come back,
+// and the regions of neighbours overlap.
+double Search::fetched_from_l3(const Loops& loops) const {
+  double most = 0;
+  auto &outer = loops.tile[0], &view = whole_;
+  for (auto& t : travellers_) {
+    if (!passes_l2(t) || !t.in || t.scratch >= 0) continue;
+    double share = static_cast<double>(loops.total()) / static_cast<double>(period(*t.map, loops, 0));
+    for (size_t d = 0; d < view.size(); ++d)
+      if (t.map->uses(static_cast<int>(d))) share /= static_cast<double>((view[d] + outer[d] - 1) / outer[d]);
+    for (size_t axis = 0; axis < t.map->axes.size(); ++axis) share *= overlap_along(*t.map, axis, outer);
+    most = std::max(most, share);
+  }
+  return most;
+}
+
+// Elements of an axis that all tiles touch, as a part of the axis.
+double Search::overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) const {
+  auto& terms = map.axes[axis].terms;
+  if (terms.size() != 1) return 1;
+  auto d = static_cast<size_t>(terms[0].dim);
+  if (tile[d] >= whole_[d]) return 1;
+  int64_t sum = 0;
+  for (int64_t lo = 0; lo < whole_[d]; lo += tile[d]) {
+    ops::Box box{std::vector<int64_t>(tile.size(), 0), std::vector<int64_t>(tile.size(), 1)};
+    box.lo[d] = lo;
+    box.len[d] = std::min(tile[d], whole_[d] - lo);
+    sum += ops::region(map, box).len[axis];
+  }
+  return std::max(1.0, static_cast<double>(sum) / static_cast<double>(map.view[axis]));
+}
+
+// What comes from L3: the best tilings of L1, each in the outer tiles that suit it. The bus is slow and all operators
+// share it: nothing comes twice that could come once.
 void Search::spread_outwards() {
   auto inside = std::move(found_);
   found_.clear();
   std::ranges::sort(inside, {}, &Tiling::cycles);
   constexpr size_t kTried = 24;
-  auto least = std::ranges::min_element(inside, {}, &Tiling::l1_bytes);
-  if (inside.size() > kTried) std::swap(inside[kTried - 1], *least), inside.resize(kTried);
+  auto smallest = std::ranges::min_element(inside, {}, &Tiling::l1_bytes);
+  if (inside.size() > kTried) std::swap(inside[kTried - 1], *smallest), inside.resize(kTried);
+  std::vector<std::pair<double, Tiling>> all;
+  double least = std::numeric_limits<double>::infinity();
   for (auto& choice : inside) {
     auto& level = choice.nest[0];
     for (auto& outer : outer_tiles(level.tile))
       for (bool twice : {true, false}) {
         if (twice && p_.buffering == Buffering::Single) continue;
         std::vector<TileLevel> nest{{kL2, outer, level.order}, level};
-        if (!legal(p_.map, make_loops(p_.map, nest))) continue;
+        auto loops = make_loops(p_.map, nest);
+        if (!legal(p_.map, loops)) continue;
+        auto share = fetched_from_l3(loops);
+        if (share > std::max(1.0, least)) continue;
         auto tiling = buffered(nest, twice);
-        if (tiling && tiling->l1_bytes <= p_.l1.budget && tiling->l2_bytes <= p_.l2.budget) offer(std::move(*tiling));
+        if (!tiling || tiling->l1_bytes > p_.l1.budget || tiling->l2_bytes > p_.l2.budget) continue;
+        least = std::min(least, share);
+        all.emplace_back(share, std::move(*tiling));
       }
   }
+  for (auto& [share, tiling] : all)
+    if (share <= std::max(1.0, least)) offer(std::move(tiling));
 }
 
 // Keeps what is best for some amount of memory.

@@ -53,11 +53,12 @@ Result<void> refuse_empty(const Graph& graph) {
   return {};
 }
 
-std::vector<Bytes> budgets(const plan::Options& options, const target::Target& target) {
+// What a plan may take of each memory, with all that it reserves there.
+std::vector<Bytes> budgets(const plan::Options& options, const plan::Plan& plan, const target::Target& target) {
   std::vector<Bytes> budget;
   for (auto& memory : target.memories) budget.push_back(memory.size);
   if (options.l1 && !budget.empty()) budget[0] = *options.l1;
-  if (options.l2 && budget.size() > 1) budget[1] = *options.l2;
+  if (options.l2 && budget.size() > 1) budget[1] = std::min(budget[1], *options.l2 + plan.reserved[1]);
   if (options.l3 && budget.size() > 2) budget[2] = *options.l3;
   return budget;
 }
@@ -99,7 +100,7 @@ Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& 
   if (!plan) return std::move(plan).error().within(source.model);
   compiled.plan = *std::move(plan);
   TRY(compiled.schedule, schedule::build(compiled.program.graph, compiled.plan, compiled.target));
-  compiled.budget = budgets(options.plan, compiled.target);
+  compiled.budget = budgets(options.plan, compiled.plan, compiled.target);
   CHECK_OK(check::check(compiled.program.graph, compiled.plan, compiled.schedule, compiled.target,
                         {.budget = compiled.budget}));
   compiled.seconds = watch.seconds();

@@ -35,9 +35,10 @@ TEST_F(Budget, OneByteLessThanTheSmallestL1DoesNotWork) {
 }
 TEST_F(Budget, TheSmallestL2ThatIsNamedDoesWork) {
   for (std::string home : {"L2", "auto"}) {
-    const auto text = refused({"compile", "simplemlp", "--home", home, "--l2", "70k", "-o", "out"}, {"simplemlp"}, 3);
-    const auto ran =
-        tessera({"compile", "simplemlp", "--home", home, "--l2", smallest(text, "--l2"), "-o", "out" + home});
+    const auto text =
+        refused({"compile", "simplemlp", "--home", home, "--l3", "0", "--l2", "100", "-o", "out"}, {"simplemlp"}, 3);
+    const auto ran = tessera(
+        {"compile", "simplemlp", "--home", home, "--l3", "0", "--l2", smallest(text, "--l2"), "-o", "out" + home});
     EXPECT_EQ(ran.code, 0) << ran.err;
   }
 }
