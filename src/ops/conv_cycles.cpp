@@ -50,7 +50,7 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   if (taps == 1) taps = y.taps, rows = z.taps;
   double row = three ? 3 * sixteen(cores) + 12 : 28 + (sixteen(cores) + 8) * taps;
   double each = rows * taps == 1 ? terms * (sixteen(cores) + 7) : terms * rows * row;
-  return shared(planes * quarters(channels) * count, 380 + each, cores);
+  return shared(planes * quarters(channels) * count, 560 + each, cores);
 }
 
 // A plane of its own, row by row.
