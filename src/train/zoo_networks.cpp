@@ -16,10 +16,9 @@ TensorId perceptron(Layers& l, int64_t batch, const std::vector<int64_t>& widths
 namespace {
 
 // Where the biases of batch norms lie in networks without skips, so that most units are awake. Where half of them
-// sleep, each norm makes a rounding a fifth larger beside the signal, a unit that it wakes changes all that follows,
-// and float32 is off from float64 in the second digit after a few steps: the more so the deeper the network and the
-// fewer values a norm sees. The last norm before a mean stays around 0: the mean would be its bias, whatever the sample
-// is.
+// sleep, rounding grows through every norm, a unit that it wakes changes all that follows, and float32 is off from
+// float64 in the second digit after a few steps: the more so the deeper the network and the fewer values a norm sees.
+// The last norm before a mean stays around 0: the mean would be its bias, whatever the sample is.
 constexpr float kAwakeDense = 2, kAwakeShallow = 1, kAwakeDeep = 3;
 
 }  // namespace
