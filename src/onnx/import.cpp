@@ -224,6 +224,7 @@ class Importer {
     if (out_.opset == 6 && op.domain.empty()) {
       TRY(attributes, from_set_six(op, attributes));
     }
+    if (op == OpName{"", "CastLike"}) CHECK_OK(check_cast_like(node));
     if (op == OpName{"", "Constant"}) return add_constant(node, attributes);
     if (op.domain.empty() && op.type.starts_with("Sequence")) return add_sequence(node);
 
@@ -242,6 +243,19 @@ class Importer {
     while (!made.outputs.empty() && !made.outputs.back()) made.outputs.pop_back();
     if (made.outputs.empty()) return input_error("makes nothing: it has no outputs");
     out_.graph.add_node(std::move(made));
+    return {};
+  }
+
+  // A 16-bit float is f32 from here on, so that nobody could tell afterwards that the cast is meant to round. (Cast
+  // says so itself: its type is an attribute.)
+  Result<void> check_cast_like(const NodeProto& node) {
+    for (auto element : {Element::F16, Element::BF16}) {
+      auto names = converted_.find(element);
+      if (node.input_size() < 2 || names == converted_.end()) continue;
+      if (std::ranges::find(names->second, node.input(1)) != names->second.end())
+        return input_error("casts to {}, the type of '{}'", facts(element).name, node.input(1))
+            .hint("16-bit floats are f32 here: export the model with float");
+    }
     return {};
   }
 

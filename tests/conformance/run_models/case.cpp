@@ -129,7 +129,7 @@ Result<run::RunResult> execute(const train::Program& program, const target::Targ
   TRY(auto project, emit::emit(program, plan, schedule, target, harness));
   TemporaryDirectory folder;
   CHECK_OK(emit::write_project(project, folder.path / "project"));
-  return run::run_host(folder.path / "project", {});
+  return run::run_host(folder.path / "project", {.optimize = false});
 }
 
 std::string outputs_failure(const Case& c, const run::RunResult& result) {
@@ -173,12 +173,6 @@ bool leaves_to_chance(const Graph& graph) {
   });
 }
 
-// 16-bit floats are f32 here from the import on: what rounds to them cannot be told from what does not, and the test
-// data keeps bfloat16 as bare bits.
-bool casts_to_half(const CaseId& id) {
-  return id.name.starts_with("test_cast") && (id.name.contains("BFLOAT16") || id.name.contains("to_FLOAT16"));
-}
-
 Outcome outcome_of(const Error& error) {
   bool refused = error.kind() == ErrorKind::Input || error.kind() == ErrorKind::DoesNotFit;
   return {refused ? Verdict::Refused : Verdict::Failed, error.message()};
@@ -199,7 +193,6 @@ bool runs_tiled(const CaseId& id) {
 }
 
 Outcome run_case(const CaseId& id, bool tiled) {
-  if (casts_to_half(id)) return {Verdict::Refused, "Cast to or from 16-bit floats, which are f32 here"};
   auto c = read(data / id.set / id.name);
   if (!c) return outcome_of(c.error());
   auto target = target::load_target("siracusa", std::string(TESSERA_ROOT) + "/targets");

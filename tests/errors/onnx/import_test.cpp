@@ -26,6 +26,19 @@ void expect_error(const std::vector<std::byte>& bytes, const std::vector<std::st
   expect_error(import_onnx(bytes, options), parts);
 }
 
+// A cast that rounds to a type which is none here
+
+TEST(ImportErrors, CastLikeA16BitFloat) {
+  std::string cast = "node { name: 'cast' op_type: 'CastLike' input: 'x' input: 'like' output: 'y' } ";
+  auto of_type = [&](int type) {
+    return model_bytes(
+        cast + fmt::format("initializer {{ name: 'like' dims: 1 data_type: {} int32_data: [0] }} ", type) + x2 + out_y);
+  };
+  expect_error(of_type(10), {"'cast'", "(CastLike)", "casts to float16, the type of 'like'", "export"});
+  expect_error(of_type(16), {"casts to bfloat16, the type of 'like'"});
+  EXPECT_TRUE(import_onnx(of_type(6), {}));
+}
+
 // Files
 
 TEST(ImportErrors, MissingFile) {
