@@ -72,24 +72,29 @@ struct Bound {
   }
 };
 
-std::string c_value(const ops::KernelCall::Field& field, std::span<const std::string> names) {
+std::string text_of(const ops::KernelCall::Field& field) {
   struct Printer {
-    std::span<const std::string> names;
     std::string operator()(const ops::OperandRef& r) const {
       const char* kinds[] = {"in", "out", "scratch"};
       return fmt::format("{}[{}]", kinds[static_cast<int>(r.kind)], r.index);
     }
-    std::string operator()(const Expr& e) const { return e.c(names); }
+    std::string operator()(const Expr& e) const {
+      std::vector<std::string> names;
+      for (int d = 0; d < 32; ++d) names.insert(names.end(), {fmt::format("lo{}", d), fmt::format("len{}", d)});
+      return e.c(names);
+    }
     std::string operator()(const std::vector<Expr>& all) const {
       std::vector<std::string> texts;
-      for (auto& e : all) texts.push_back(e.c(names));
+      for (auto& e : all) texts.push_back((*this)(e));
       return fmt::format("{{{}}}", fmt::join(texts, ", "));
     }
-    std::string operator()(float f) const {
-      return std::isinf(f) ? (f > 0 ? "INFINITY" : "-INFINITY") : fmt::format("{:a}f", f);
-    }
+    std::string operator()(float f) const { return fmt::format("{}f", f); }
   };
-  return std::visit(Printer{names}, field.value);
+  return fmt::format(".{} = {}", field.name, std::visit(Printer{}, field.value));
+}
+
+FieldKind kind_of(const ops::KernelCall::Field& field) {
+  return static_cast<FieldKind>(field.value.index());  // in the order of the variant
 }
 
 // The tile as variables of the call, v[2d] = lo and v[2d+1] = len of dimension d.
@@ -114,47 +119,47 @@ ops::TileSymbols symbols(const TileMap& map) {
   return s;
 }
 
-std::string call_source(const ops::KernelCall& call, size_t dims) {
-  std::vector<std::string> names;
-  for (size_t i = 0; i < 2 * dims; ++i) names.push_back(fmt::format("v[{}]", i));
-  std::string fields;
-  for (auto& field : call.fields) fields += fmt::format("      .{} = {},\n", field.name, c_value(field, names));
-  return fmt::format(R"(
-#include <math.h>
-#include "{0}.h"
-void ts_test_call(void *team, void (*fork)(void *team, void *args), void **in, void **out, void **scratch, const int32_t *v);
-void ts_test_call(void *team, void (*fork)(void *team, void *args), void **in, void **out, void **scratch, const int32_t *v) {{
-  (void)in; (void)out; (void)scratch; (void)v;
-  struct {1}_args args = {{
-{2}  }};
-  fork(team, &args);
-}}
-)",
-                     call.header, call.function, fields);
-}
-
-struct Team {
-  int cores;
-  KernelFunction function;
+// The kernel's arguments for one tile, as the C initialiser of the emitted call would have them.
+struct Addresses {
+  std::vector<void*> in, out, scratch;
 };
-void fork_team(void* team, void* args) {
-  auto* t = static_cast<Team*>(team);
-  fork(t->cores, t->function, args);
-}
-using Call = void (*)(void* team, void (*fork)(void*, void*), void** in, void** out, void** scratch, const int32_t* v);
+class Arguments {
+ public:
+  Arguments(const ops::KernelCall& call, const Addresses& at, std::span<const int64_t> variables) {
+    std::vector<std::pair<std::string, FieldKind>> fields;
+    for (auto& field : call.fields) fields.emplace_back(field.name, kind_of(field));
+    auto& where = layout(call.header, call.function + "_args", fields);
+    words_.resize((where.size + 7) / 8);
+    for (size_t i = 0; i < fields.size(); ++i) {
+      auto write = [&](size_t offset, const auto& value) {
+        if (offset + sizeof(value) > where.sizes[i])
+          throw std::runtime_error(fmt::format("{}: too much for the field '{}'", call.function, fields[i].first));
+        std::memcpy(reinterpret_cast<std::byte*>(words_.data()) + where.offsets[i] + offset, &value, sizeof(value));
+      };
+      auto number = [&](const Expr& e) { return static_cast<int32_t>(e.eval(variables)); };
+      auto& value = call.fields[i].value;
+      if (auto* operand = std::get_if<ops::OperandRef>(&value)) {
+        const std::vector<void*>* lists[] = {&at.in, &at.out, &at.scratch};
+        auto& list = *lists[static_cast<int>(operand->kind)];
+        auto index = static_cast<size_t>(operand->index);
+        write(0, index < list.size() ? list[index] : static_cast<void*>(nullptr));
+      } else if (auto* one = std::get_if<Expr>(&value)) {
+        write(0, number(*one));
+      } else if (auto* real = std::get_if<float>(&value)) {
+        write(0, *real);
+      } else {
+        auto& many = std::get<std::vector<Expr>>(value);
+        for (size_t k = 0; k < many.size(); ++k) write(4 * k, number(many[k]));
+      }
+    }
+  }
+  void* data() { return words_.data(); }
+
+ private:
+  std::vector<uint64_t> words_;
+};
 
 }  // namespace
-
-struct TiledRun::Compiled {
-  std::string header, function;
-  KernelCode code;
-  Call call;
-  Compiled(const ops::KernelCall& k, const std::string& source)
-      : header(k.header),
-        function(k.function),
-        code(source, 1),
-        call(reinterpret_cast<Call>(code.symbol("ts_test_call"))) {}
-};
 
 TiledRun::TiledRun(const Graph& graph, NodeId node) : graph_(graph), node_(node) {
   auto op = ops::definition(graph, graph.at(node));
@@ -164,12 +169,14 @@ TiledRun::TiledRun(const Graph& graph, NodeId node) : graph_(graph), node_(node)
   auto map = op_->tile_map(context);
   if (!map) throw std::runtime_error(map.error().text());
   map_ = *std::move(map);
-  auto call = op_->kernel(context, symbols(map_));
-  source_ = call_source(call, map_.dims.size());
-  compiled_ = std::make_unique<Compiled>(call, source_);
+  call_ = op_->kernel(context, symbols(map_));
 }
 
-TiledRun::~TiledRun() = default;
+std::string TiledRun::source() const {
+  std::vector<std::string> fields;
+  for (auto& field : call_.fields) fields.push_back(text_of(field));
+  return fmt::format("{}({{{}}})", call_.function, fmt::join(fields, ", "));
+}
 
 namespace {
 
@@ -188,7 +195,6 @@ void for_each_tile(const TileMap& map, const Tile& tile, std::span<const int> lo
 std::vector<void*> addresses(const std::vector<Bound>& operands) {
   std::vector<void*> all;
   for (auto& b : operands) all.push_back(b.map ? b.storage->dense.data() : nullptr);
-  all.push_back(nullptr);
   return all;
 }
 
@@ -237,7 +243,7 @@ std::vector<TensorData> TiledRun::operator()(std::span<const TensorData> values,
                                              std::vector<int> loops) const {
   ops::NodeContext n{graph_, graph_.at(node_)};
   auto operands = bound_operands(n, *op_, map_, values);
-  Team team{cores, kernel(compiled_->header, compiled_->function, cores)};
+  auto function = kernel(call_.header, call_.function, cores);
   if (loops.empty()) {
     loops.resize(map_.dims.size());
     std::iota(loops.begin(), loops.end(), 0);
@@ -247,13 +253,11 @@ std::vector<TensorData> TiledRun::operator()(std::span<const TensorData> values,
     for (auto* group : {&operands.inputs, &operands.outputs, &operands.scratch})
       for (auto& b : *group)
         if (b.map) b.cut(at);
-    std::vector<int32_t> v;
-    for (size_t d = 0; d < at.lo.size(); ++d) {
-      v.push_back(static_cast<int32_t>(at.lo[d]));
-      v.push_back(static_cast<int32_t>(at.len[d]));
-    }
-    auto in = addresses(operands.inputs), out = addresses(operands.outputs), scratch = addresses(operands.scratch);
-    compiled_->call(&team, fork_team, in.data(), out.data(), scratch.data(), v.data());
+    std::vector<int64_t> variables;
+    for (size_t d = 0; d < at.lo.size(); ++d) variables.insert(variables.end(), {at.lo[d], at.len[d]});
+    Arguments arguments(call_, {addresses(operands.inputs), addresses(operands.outputs), addresses(operands.scratch)},
+                        variables);
+    fork(cores, function, arguments.data());
     for (auto* group : {&operands.outputs, &operands.scratch})
       for (auto& b : *group)
         if (b.map) b.put_back(at);

@@ -1,8 +1,8 @@
 // Runs one node's kernel tile by tile, as an emitted project would, without the emitter: every operand is cut out of
-// its tensor as a dense box of the region that the tile map names, the kernel call is printed as C, compiled and called
+// its tensor as a dense box of the region that the tile map names, the kernel's arguments are filled in, it is called
 // on N cores, and the results are put back.
 //
-//   TiledRun run(graph, node);                                            // compiles the kernel call once
+//   TiledRun run(graph, node);
 //   auto whole = run(inputs, whole_tile(run.map()), 1);                   // one call
 //   auto tiled = run(inputs, random_tile(run.map(), rng), 8);             // any tiling: EXPECT_EQ, to the bit
 //
@@ -31,23 +31,20 @@ class TiledRun {
  public:
   // Throws std::runtime_error with the compiler's words where something does not build: a test has nothing to add.
   TiledRun(const Graph& graph, NodeId node);
-  ~TiledRun();
 
   const ops::TileMap& map() const { return map_; }
-  const std::string& source() const { return source_; }  // the C that makes the call
+  std::string source() const;  // the call, for people
   // Values by input (absent ones empty), of the inputs' types; gives the outputs'. `loops` is the order of the
   // dimensions, outermost first; empty: as they stand. Reductions of one output keep their order among themselves.
   std::vector<TensorData> operator()(std::span<const TensorData> inputs, const Tile& tile, int cores,
                                      std::vector<int> loops = {}) const;
 
  private:
-  struct Compiled;
   const Graph& graph_;
   NodeId node_;
   const ops::Operator* op_;
   ops::TileMap map_;
-  std::string source_;
-  std::unique_ptr<Compiled> compiled_;
+  ops::KernelCall call_;
 };
 
 // The loops in any order that keeps the reductions' own.

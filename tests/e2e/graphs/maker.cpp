@@ -16,11 +16,13 @@ ops::Array array_of(const TensorData& data) {
   return a;
 }
 
+// Neither so large nor so small that squares and cubes of it leave the floats.
 bool ordinary(const ops::Array& a) {
   auto size = static_cast<int64_t>(a.v.size());
-  double most = a.dtype == DType::F32 ? 20 : 1e6;
-  return size > 0 && size <= most_elements && a.shape.size() <= 5 &&
-         std::ranges::all_of(a.v, [&](double v) { return std::isfinite(v) && std::abs(v) <= most; });
+  double most = a.dtype == DType::F32 ? 20 : 1e6, least = 1e-9;
+  return size > 0 && size <= most_elements && a.shape.size() <= 5 && std::ranges::all_of(a.v, [&](double v) {
+           return v == 0 || (std::isfinite(v) && std::abs(v) <= most && std::abs(v) >= least);
+         });
 }
 
 bool replaces(const ops::Operator& op, const ops::NodeContext& n) {
