@@ -36,6 +36,8 @@ def code_blocks():
               "targets/small.yaml"}
     if set(blocks) != wanted:
         sys.exit(f"docs/architecture.md: code blocks for {sorted(blocks)}, expected {sorted(wanted)}")
+    if not re.fullmatch(r" *X\(\w+\) *\\\n", blocks["src/ops/table.hpp"]):
+        sys.exit("docs/architecture.md: an operator must stay one line of src/ops/table.hpp")
     return blocks
 
 

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
 #include <nlohmann/json.hpp>
 #include <set>
 
@@ -23,6 +24,17 @@ TEST(OperatorTable, SaysWhatTheDefinitionsSay) {
       EXPECT_FALSE(row[key].get<std::string>().empty()) << op.type << " has no " << key;
     EXPECT_EQ(row["tiling"] == "all", op.tile_map && op.whole.empty() && !op.of_types) << op.type;
   }
+}
+
+// `tessera ops --markdown` between the marks of the page.
+TEST(OperatorTable, StandsInTheDocumentation) {
+  std::ifstream file(TESSERA_ROOT "/docs/operators.md");
+  std::string page((std::istreambuf_iterator<char>(file)), {});
+  const std::string begin = "<!-- operators -->\n", end = "<!-- end operators -->";
+  auto from = page.find(begin), to = page.find(end);
+  ASSERT_TRUE(from != std::string::npos && to != std::string::npos);
+  EXPECT_TRUE(page.substr(from + begin.size(), to - from - begin.size()) == report::operators_markdown())
+      << "docs/operators.md is not current: put the output of `tessera ops --markdown` between its marks";
 }
 
 // One form of an operator for each version of its operator set.
