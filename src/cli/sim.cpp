@@ -77,8 +77,9 @@ Result<int> run(const SimArguments& a) {
       std::fwrite(text.data(), 1, text.size(), stdout);
       std::fflush(stdout);
     };
-  TRY(auto machine, sim::Machine::create(target, elf, std::move(options)));
-  auto result = machine.run();
+  auto machine = sim::Machine::create(target, elf, std::move(options));
+  if (!machine) return std::unexpected(std::move(machine).error().within(a.file));
+  auto result = machine->run();
   if (!a.trace.empty()) CHECK_OK(trace.write(a.trace));
   if (!result) return std::unexpected(std::move(result).error());
   if (a.json)
