@@ -122,20 +122,23 @@ Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile
   return f;
 }
 
+bool spans(const ops::TileMap& space, const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) {
+  // The last tile starts highest and the first one ends lowest: where these reach the ends of the axis, all do.
+  int64_t lo = map.axes[axis].offset, hi = lo + map.axes[axis].window;
+  for (auto& [dim, c] : map.axes[axis].terms) {
+    auto extent = space.dims[static_cast<size_t>(dim)].extent, size = tile[static_cast<size_t>(dim)];
+    lo += c * ((extent - 1) / size * size);
+    hi += c * (std::min(size, extent) - 1);
+  }
+  return lo <= 0 && hi >= map.view[axis];
+}
+
 bool one_stretch(const ops::TileMap& space, const ops::OperandMap& map, const std::vector<int64_t>& tile) {
   auto len = extents(map, tile);
   size_t first = 0;
   while (first < len.size() && len[first] == 1) ++first;
-  for (size_t a = first + 1; a < len.size(); ++a) {
-    // The last tile starts highest and the first one ends lowest: where these reach the ends of the axis, all do.
-    int64_t lo = map.axes[a].offset, hi = lo + map.axes[a].window;
-    for (auto& [dim, c] : map.axes[a].terms) {
-      auto extent = space.dims[static_cast<size_t>(dim)].extent, size = tile[static_cast<size_t>(dim)];
-      lo += c * ((extent - 1) / size * size);
-      hi += c * (std::min(size, extent) - 1);
-    }
-    if (lo > 0 || hi < map.view[a]) return false;
-  }
+  for (size_t a = first + 1; a < len.size(); ++a)
+    if (!spans(space, map, a, tile)) return false;
   return true;
 }
 

@@ -49,6 +49,8 @@ struct Footprint {
   int64_t commands = 1;  // of rank 2 at most
 };
 Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile, const Shape& around);
+// Whether every tile's region is all of an axis.
+bool spans(const ops::TileMap& space, const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile);
 // Whether every tile's region is one run of the operand's elements where it stands: what a kernel needs that works on
 // it in its home. Tiles at the edge of a Pad reach less of an axis than those in the middle.
 //   Y(m, n), tiles 2 x all of n -> true      1 x half of n -> true      2 x half of n -> false

@@ -72,8 +72,8 @@ Command command_for(const Container& from, const ops::SymbolicBox& box, const st
     if (contiguous) {
       c.line = c.line * box.len[a];
       longest_line *= largest[a];
-      contiguous = same(box.len[a], from.box.len[a]);
-    } else if (box.len[a].constant() != 1) {
+      contiguous = from.spanned ? (*from.spanned)[a] : same(box.len[a], from.box.len[a]);
+    } else if (from.spanned ? largest[a] != 1 : box.len[a].constant() != 1) {
       outer.push_back({a, box.len[a], largest[a], stride});
     }
     stride = stride * from.box.len[a];

@@ -5,6 +5,7 @@
 //   bytes
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,9 @@ struct Command {
 // What a region is taken from: the whole tensor, or the box of it that stands in a slot of an outer level.
 struct Container {
   ops::SymbolicBox box;
+  // By axis, whether the region spans it whatever the tile. A tile whose numbers are known may happen to, but its
+  // transfer has as many pieces as any other's: who waits for it may not know the numbers. Absent: as the box says.
+  std::optional<std::vector<bool>> spanned = {};
   static Container whole(const ops::OperandMap& map);
 };
 

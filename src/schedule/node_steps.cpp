@@ -329,9 +329,22 @@ void NodeSteps::wait_late(std::vector<std::string>& variables, Block& body) {
 // ---- transfers and calls
 
 Container NodeSteps::container(const Way& way, const TileBoxes& tiles) const {
-  if (way.outer < 0) return Container::whole(*way.map);
-  auto level = static_cast<size_t>(ways_[static_cast<size_t>(way.outer)].level);
-  return {ops::region(*way.map, tiles[level], map_)};
+  auto& all = steps_->loops().tile;
+  auto& tile = all[static_cast<size_t>(way.level)];
+  auto made = Container::whole(*way.map);
+  std::vector<bool> spanned;
+  for (size_t a = 0; a < way.map->view.size(); ++a) spanned.push_back(plan::spans(map_, *way.map, a, tile));
+  if (way.outer >= 0) {
+    auto level = static_cast<size_t>(ways_[static_cast<size_t>(way.outer)].level);
+    made.box = ops::region(*way.map, tiles[level], map_);
+    auto as_outside = [&](auto& term) {
+      return tile[static_cast<size_t>(term.dim)] == all[level][static_cast<size_t>(term.dim)];
+    };
+    for (size_t a = 0; a < spanned.size(); ++a)
+      if (std::ranges::all_of(way.map->axes[a].terms, as_outside)) spanned[a] = true;
+  }
+  made.spanned = std::move(spanned);
+  return made;
 }
 
 Command NodeSteps::command(const Way& way, const TileBoxes& tiles) const {

@@ -122,5 +122,19 @@ TEST(Command, WholeRowsMergeIntoOneLine) {
   EXPECT_EQ(c.lines.constant(), 1);
 }
 
+// The first tile is fetched before the loop, with its numbers, and waited for inside, by formulas.
+TEST(Command, ATransferHasAsManyPiecesHoweverMuchIsKnownOfItsTile) {
+  ops::OperandMap map{true, {4, 5, 6}, {}};
+  auto from = Container::whole(map);
+  from.spanned = {false, false, false};
+  ops::SymbolicBox known{{0, 0, 0}, {4, 5, 6}};
+  ops::SymbolicBox formulas{{0, 0, 0}, {min(Expr::var(0), 4), min(Expr::var(0), 5), min(Expr::var(0), 6)}};
+  auto a = command_for(from, known, {4, 5, 6}, 4, engine(2, 131064));
+  auto b = command_for(from, formulas, {4, 5, 6}, 4, engine(2, 131064));
+  EXPECT_EQ(a.loops.size(), b.loops.size());
+  EXPECT_EQ(a.pieces().constant(), 4);
+  EXPECT_EQ(b.pieces().eval(std::vector<int64_t>{6}), 4);
+}
+
 }  // namespace
 }  // namespace tessera::schedule
