@@ -38,6 +38,10 @@ static uint8_t* ram_at(uint32_t address, uint64_t size) {
   return ram_bytes + address;
 }
 
+uint8_t* ts_host_ram(uint32_t address) {
+  return ram_at(address, 0);
+}
+
 void pi_hyperram_conf_init(struct pi_hyperram_conf* conf) {
   conf->id = 0;
 }

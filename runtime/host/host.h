@@ -11,6 +11,8 @@ _Noreturn void ts_host_die(const char* rule);
 void ts_host_tick(void);
 /* Which random moments: the same seed, the same moments. Only a build with TS_SANITIZE has any. */
 void ts_host_seed(uint64_t seed);
+/* An address of the external RAM. */
+uint8_t* ts_host_ram(uint32_t address);
 /* Dies if a transfer was never waited for. */
 void ts_host_expect_idle(void);
 

@@ -1,6 +1,6 @@
 /* The entry point on a host: runs the network and writes its results.
  *
- *   ./network [--out FILE] [--seed N]
+ *   ./network [--out FILE] [--seed N] [--record-plan FILE --record FILE]
  *
  * FILE: a line "tessera results 1", then records, each a line "KIND TYPE SHAPE BYTES LENGTH" ("-" is the shape of a
  * scalar), LENGTH bytes of name and BYTES bytes of values. There are no cycles on a host: BENCH prints 0. */
@@ -11,6 +11,7 @@
 
 #include "harness.h"
 #include "host.h"
+#include "record.h"
 
 static void write_record(FILE* out, const char* kind, const char* type, const char* shape, const char* name,
                          const void* data, size_t bytes) {
@@ -69,15 +70,18 @@ static void guard_arenas(void) {}
 #endif
 
 int main(int argc, char** argv) {
-  const char* path = NULL;
+  const char *path = NULL, *plan = NULL, *record = NULL;
   for (int i = 1; i + 1 < argc; i += 2) {
     if (!strcmp(argv[i], "--out")) path = argv[i + 1];
+    if (!strcmp(argv[i], "--record-plan")) plan = argv[i + 1];
+    if (!strcmp(argv[i], "--record")) record = argv[i + 1];
     if (!strcmp(argv[i], "--seed")) ts_host_seed(strtoull(argv[i + 1], NULL, 10));
   }
   guard_arenas();
+  if (plan && record) ts_record_open(plan, record);
   int code = ts_run();
-  if (path && write_results(path)) {
-    fprintf(stderr, "cannot write %s: %s\n", path, strerror(errno));
+  if (ts_record_close() || (path && write_results(path))) {
+    fprintf(stderr, "cannot write %s: %s\n", path ? path : record, strerror(errno));
     return 3;
   }
   return code;

@@ -10,6 +10,7 @@
 
 #include "host.h"
 #include "pmsis.h"
+#include "record.h"
 
 enum { MAX_IN_FLIGHT = 256, BUSY = 0x42555359 };
 
@@ -159,6 +160,7 @@ void ts_host_wait(const void* request, int32_t id, int32_t* state) {
     ts_host_die("a request was copied or overwritten while its transfer was in flight");
   ts_host_tick();
   end(id);
+  ts_record_stored(&flights[id]);
   flights[id].request = NULL;
   *state = 0;
   --in_flight;

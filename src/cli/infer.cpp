@@ -21,6 +21,8 @@ struct Flags {
   std::string inputs;
   Text expect;
   OutputFlags output;
+  Text plot;
+  bool record = false;
 };
 
 Result<int> run(const Flags& flags) {
@@ -29,6 +31,8 @@ Result<int> run(const Flags& flags) {
   run::RunOptions options{.data = flags.inputs, .reference = flags.expect};
   options.progress = progress();
   CHECK_OK(resolve(flags.engine, flags.expect.has_value(), "--expect", options));
+  options.plot = flags.plot;
+  options.record = flags.record;
   TRY(auto report, run::infer(source, compile, options, flags.output.directory));
   return print(report, flags.output.json);
 }
@@ -44,6 +48,8 @@ void add_infer(CLI::App& app, Chosen& chosen) {
   command->add_option("--expect", flags->expect, "outputs to compare with (.npz)")->type_name("FILE");
   add_device(*command, flags->device);
   add_engine(*command, flags->engine);
+  add_plot(*command, flags->plot);
+  add_record(*command, flags->record);
   add_output(*command, flags->output, "keep the C project and the outputs here");
   command->callback([&chosen, flags] { chosen = [flags] { return run(*flags); }; });
 }

@@ -27,6 +27,10 @@ int run(int argc, char** argv) {
   add_train(app, chosen);
   add_infer(app, chosen);
   add_compile(app, chosen);
+  add_profile(app, chosen);
+  add_compare(app, chosen);
+  add_fit(app, chosen);
+  add_diff(app, chosen);
   add_check(app, chosen);
   add_zoo(app, chosen);
   add_ops(app, chosen);

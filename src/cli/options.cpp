@@ -22,15 +22,6 @@ Result<Value> parse_word(std::string_view option, std::string_view text,
   return input_error("{} {}: unknown value", option, text).hint("one of: " + known);
 }
 
-Result<std::optional<Bytes>> parse_budget(std::string_view option, const Text& text) {
-  if (!text) return std::optional<Bytes>();
-  auto bytes = parse_bytes(*text);
-  if (!bytes) return std::move(bytes.error()).within(option);
-  if (bytes->count == 0 && option != "--l3")
-    return input_error("{} {}: a budget must be more than nothing", option, *text);
-  return std::optional(*bytes);
-}
-
 Result<void> parse_dim(const std::string& text, onnx::DimOptions& dims) {
   auto equals = text.find('=');
   if (equals == std::string::npos || equals == 0)
@@ -44,6 +35,15 @@ Result<void> parse_dim(const std::string& text, onnx::DimOptions& dims) {
 }
 
 }  // namespace
+
+Result<std::optional<Bytes>> parse_budget(std::string_view option, const Text& text) {
+  if (!text) return std::optional<Bytes>();
+  auto bytes = parse_bytes(*text);
+  if (!bytes) return std::move(bytes.error()).within(option);
+  if (bytes->count == 0 && option != "--l3")
+    return input_error("{} {}: a budget must be more than nothing", option, *text);
+  return std::optional(*bytes);
+}
 
 Result<int64_t> parse_integer(std::string_view option, std::string_view text, int64_t least, int64_t most) {
   int64_t value = 0;
@@ -68,6 +68,10 @@ void add_model(CLI::App& command, ModelFlags& flags) {
   command.add_option("model", flags.model, "ONNX file, or a name of the zoo (`tessera zoo list`)")
       ->type_name("MODEL")
       ->required();
+  add_dims(command, flags);
+}
+
+void add_dims(CLI::App& command, ModelFlags& flags) {
   command.add_option("--batch", flags.batch, "samples in a micro-batch")->type_name("N");
   command.add_option("--dim", flags.dims, "size of a named dimension; may be repeated")
       ->type_name("NAME=N")
@@ -130,6 +134,49 @@ void add_training(CLI::App& command, TrainingFlags& flags) {
       .add_option("--bn", flags.bn,
                   "batch norm by the statistics of the batch, or by the running ones as they are (default train)")
       ->type_name("train|frozen");
+}
+
+void add_run(CLI::App& command, RunFlags& flags, const std::string& default_steps) {
+  command.add_option("--data", flags.data, "samples (.npz; default: synthetic ones that the network can learn)")
+      ->type_name("FILE");
+  command.add_option("--steps", flags.steps, fmt::format("updates of the weights (default {})", default_steps))
+      ->type_name("N");
+  command.add_option("--accumulate", flags.accumulate, "micro-batches whose gradients an update sums (default 1)")
+      ->type_name("N");
+}
+
+Result<void> resolve(const RunFlags& flags, run::RunOptions& options) {
+  constexpr int64_t kMostSteps = 1'000'000;
+  options.data = flags.data;
+  if (flags.steps) {
+    TRY(options.steps, parse_integer("--steps", *flags.steps, 1, kMostSteps));
+  }
+  if (flags.accumulate) {
+    TRY(options.accumulate, parse_integer("--accumulate", *flags.accumulate, 1, kMostSteps));
+  }
+  return {};
+}
+
+void add_mode(CLI::App& command, Text& mode) {
+  command.add_option("--mode", mode, "default: train where a loss is known (of the zoo, the graph or --loss)")
+      ->type_name("train|infer");
+}
+
+Result<run::Mode> resolve_mode(const Text& mode, const ModelFlags& model, const TrainingFlags& training,
+                               const RunFlags& run) {
+  if (!mode) return run::Mode::Auto;
+  if (*mode == "train") return run::Mode::Train;
+  if (*mode != "infer") return input_error("--mode {}: unknown value", *mode).hint("one of: train, infer");
+  struct Given {
+    const char* option;
+    const Text& text;
+  };
+  for (auto& [option, text] :
+       {Given{"--loss", training.loss}, Given{"--optimizer", training.optimizer}, Given{"--lr", training.lr},
+        Given{"--trainable", training.trainable}, Given{"--bn", training.bn}, Given{"--steps", run.steps},
+        Given{"--accumulate", run.accumulate}, Given{"--optimizer-graph", model.optimizer_graph}})
+    if (text) return input_error("--mode infer contradicts {} {}", option, *text);
+  return run::Mode::Infer;
 }
 
 Result<void> contradictions(const ModelFlags& model, const TrainingFlags& training) {

@@ -21,6 +21,7 @@ struct ModelFlags {
   Text batch, optimizer_graph, weights;
 };
 void add_model(CLI::App& command, ModelFlags& flags);
+void add_dims(CLI::App& command, ModelFlags& flags);  // all but the model itself
 Result<run::ModelSource> resolve(const ModelFlags& flags);
 
 struct DeviceFlags {
@@ -50,10 +51,25 @@ void add_engine(CLI::App& command, EngineFlags& flags);
 Result<void> resolve(const EngineFlags& flags, bool compared, std::string_view compare_option,
                      run::RunOptions& options);
 
+// How long a run is, and on what.
+struct RunFlags {
+  Text steps, accumulate, data;
+};
+void add_run(CLI::App& command, RunFlags& flags, const std::string& default_steps);
+Result<void> resolve(const RunFlags& flags, run::RunOptions& options);
+
+// --mode train|infer; what speaks of training contradicts the second.
+void add_mode(CLI::App& command, Text& mode);
+Result<run::Mode> resolve_mode(const Text& mode, const ModelFlags& model, const TrainingFlags& training,
+                               const RunFlags& run);
+
 struct OutputFlags {
   Text directory;
   bool json = false;
 };
+
+// "64k"; nothing where nothing was typed.
+Result<std::optional<Bytes>> parse_budget(std::string_view option, const Text& text);
 
 // Numbers as typed: "--steps 0" -> "--steps 0: must lie between 1 and 1000000".
 Result<int64_t> parse_integer(std::string_view option, std::string_view text, int64_t least, int64_t most);

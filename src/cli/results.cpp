@@ -11,8 +11,16 @@ CLI::Option* add_output(CLI::App& command, OutputFlags& flags, const std::string
   return command.add_option("-o,--output", flags.directory, directory_help)->type_name("DIR");
 }
 
-std::function<void(std::string_view)> progress() {
-  if (!isatty(STDERR_FILENO)) return {};
+void add_plot(CLI::App& command, Text& file) {
+  command.add_option("--plot", file, "draw the memory map: every arena, address against time")->type_name("F.svg");
+}
+
+void add_record(CLI::App& command, bool& record) {
+  command.add_flag("--record", record, "keep digests of what every operator made, for `tessera diff`; needs -o");
+}
+
+std::function<void(std::string_view)> progress(Watched watched) {
+  if (watched == Watched::Terminal && !isatty(STDERR_FILENO)) return {};
   return [](std::string_view what) { std::cerr << "tessera: " << what << std::endl; };
 }
 

@@ -25,20 +25,22 @@ nlohmann::ordered_json to_json(const sim::Stalls& s) {
 }
 
 nlohmann::ordered_json to_json(const sim::RunResult& r, const target::Target& t, const SimArguments& a) {
-  nlohmann::ordered_json out{{"program", a.file},
-                             {"target", t.name},
-                             {"timing", a.timing == "on"},
-                             {"exit_code", r.exit_code},
-                             {"output", r.output},
-                             {"cluster_cycles", r.cluster_cycles},
-                             {"soc_cycles", r.soc_cycles},
-                             {"instructions", r.instructions},
-                             {"run_seconds", r.seconds},
-                             {"dma_bytes",
-                              {{"L2_to_L1", r.dma.l2_to_l1},
-                               {"L1_to_L2", r.dma.l1_to_l2},
-                               {"L3_to_L2", r.dma.l3_to_l2},
-                               {"L2_to_L3", r.dma.l2_to_l3}}}};
+  nlohmann::ordered_json out{
+      {"program", a.file},
+      {"target", t.name},
+      {"timing", a.timing == "on"},
+      {"exit_code", r.exit_code},
+      {"output", r.output},
+      {"cluster_cycles", r.cluster_cycles},
+      {"soc_cycles", r.soc_cycles},
+      {"instructions", r.instructions},
+      {"run_seconds", r.seconds},
+      {"dma_bytes",
+       {{"L2_to_L1", r.dma.l2_to_l1},
+        {"L1_to_L2", r.dma.l1_to_l2},
+        {"L3_to_L2", r.dma.l3_to_l2},
+        {"L2_to_L3", r.dma.l2_to_l3}}},
+      {"dma_cycles", {{"L2_L1", r.dma_cycles.l2_l1}, {"L3_L2", r.dma_cycles.l3_l2}, {"any", r.dma_cycles.any}}}};
   for (const auto& c : r.cores)
     out["cores"].push_back({{"name", c.name},
                             {"cycles", c.cycles},

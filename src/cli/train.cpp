@@ -1,4 +1,3 @@
-#include <iostream>
 #include <memory>
 
 #include "cli/options.hpp"
@@ -28,23 +27,23 @@ struct Flags {
   DeviceFlags device;
   TrainingFlags training;
   EngineFlags engine;
-  Text steps, accumulate, data, reference;
+  RunFlags run;
+  Text reference;
   OutputFlags output;
+  Text plot;
+  bool record = false;
 };
 
 Result<int> run(const Flags& flags) {
   TRY(auto source, resolve(flags.model));
   TRY(auto compile, resolve(flags.device, flags.training, run::Mode::Train));
-  run::RunOptions options{.data = flags.data, .reference = flags.reference};
+  run::RunOptions options{.reference = flags.reference};
   options.progress = progress();
   CHECK_OK(resolve(flags.engine, flags.reference.has_value(), "--reference", options));
   CHECK_OK(contradictions(flags.model, flags.training));
-  if (flags.steps) {
-    TRY(options.steps, parse_integer("--steps", *flags.steps, 1, 1'000'000));
-  }
-  if (flags.accumulate) {
-    TRY(options.accumulate, parse_integer("--accumulate", *flags.accumulate, 1, 1'000'000));
-  }
+  CHECK_OK(resolve(flags.run, options));
+  options.plot = flags.plot;
+  options.record = flags.record;
   TRY(auto report, run::train(source, compile, options, flags.output.directory));
   return print(report, flags.output.json);
 }
@@ -56,16 +55,14 @@ void add_train(CLI::App& app, Chosen& chosen) {
   auto* command = app.add_subcommand("train", "Train a model: compile it, build the C, run it, compare");
   command->footer(kExamples);
   add_model(*command, flags->model);
-  command->add_option("--data", flags->data, "samples (.npz; default: synthetic ones that the network can learn)")
-      ->type_name("FILE");
-  command->add_option("--steps", flags->steps, "updates of the weights (default 8)")->type_name("N");
-  command->add_option("--accumulate", flags->accumulate, "micro-batches whose gradients an update sums (default 1)")
-      ->type_name("N");
+  add_run(*command, flags->run, "8");
   add_training(*command, flags->training);
   add_device(*command, flags->device);
   add_engine(*command, flags->engine);
   command->add_option("--reference", flags->reference, "losses and final weights to compare with (.npz)")
       ->type_name("FILE");
+  add_plot(*command, flags->plot);
+  add_record(*command, flags->record);
   add_output(*command, flags->output, "keep the C project and the results here");
   command->callback([&chosen, flags] { chosen = [flags] { return run(*flags); }; });
 }

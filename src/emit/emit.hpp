@@ -23,6 +23,7 @@ struct HarnessOptions {
   train::Dataset data;                  // samples for every data input, and labels
   std::vector<float> reference_losses;  // one a micro-batch, or none to compare with
   float tolerance = 1e-3f;              // relative to max(1, |reference|)
+  std::vector<Bytes> budget = {};       // by level: what it was compiled for, and is judged by; empty: whole memories
 };
 
 // The sections of an entry point that do something, in order: each is a function of network.c and a line of a profile.

@@ -395,6 +395,7 @@ class Reader {
     o.steps = j.at("steps").get<int>();
     o.accumulate = j.at("accumulate").get<int>();
     o.tolerance = real(j.at("tolerance"));
+    for (const auto& item : j.at("budget")) o.budget.emplace_back(item.get<int64_t>());
     for (const auto& item : j.at("samples")) {
       TRY(auto t, type(item.at("type")));
       TRY(auto samples, image(t, item.at("image").get<std::string>()));

@@ -230,7 +230,10 @@ Result<Json> harness(const Source& source) {
   TRY(auto all, samples_of(source));
   Json samples = Json::array();
   for (const auto& s : all) samples.push_back({{"image", s.path}, {"type", type(s.data->type())}});
+  Json budget = Json::array();
+  for (auto bytes : source.options.budget) budget.push_back(bytes.count);
   return Json{{"steps", source.options.steps},
+              {"budget", budget},
               {"accumulate", source.options.accumulate},
               {"tolerance", real(source.options.tolerance)},
               {"samples", samples},

@@ -213,8 +213,10 @@ class Network {
     }
     lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "",
                                "/* Tells a profiler that a node begins, or that all are done. */", "#ifdef TS_PROFILE",
-                               "#include \"chip/profile.h\"", "#else", "#define ts_profile(stamp) ((void)0)", "#endif",
-                               "", "#endif"});
+                               "#include \"chip/profile.h\"", "#elif defined(TS_RECORD)", "#include \"host/record.h\"",
+                               fmt::format("#define ts_profile(stamp) ts_record_node(stamp, {})",
+                                           source_.arena_bytes(0) > 0 ? "ts_l1" : "0"),
+                               "#else", "#define ts_profile(stamp) ((void)0)", "#endif", "", "#endif"});
     return fmt::format("{}\n", fmt::join(lines, "\n"));
   }
 

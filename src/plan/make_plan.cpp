@@ -1,6 +1,7 @@
 #include "plan/make_plan.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "plan/nodes.hpp"
 #include "plan/placement.hpp"
@@ -28,17 +29,45 @@ class Planner {
   Planner(const train::Program& program, const target::Target& target, const Options& options)
       : program_(program), target_(target), options_(options) {}
 
-  Result<Plan> run() {
+  Result<void> prepare() {
     CHECK_OK(check_options());
     TRY(storages_, find_storages(program_, kL2));
     TRY(storages_in_turn_, find_storages(program_, kL2, true));
     TRY(problems_, tiling_problems(program_, target_, options_));
+    return {};
+  }
+
+  Result<Smallest> smallest(LevelId level) {
+    CHECK_OK(prepare());
+    auto budget = std::ranges::find(kKnobs, level, &Knob::level)->budget;
+    auto options = options_;
+    options.*budget = memory(level);
+    if (auto works = smallest(budget, memory(level))) {
+      options.*budget = *works - Bytes(1);
+      auto less = attempt(options);
+      return Smallest{*works, less ? "" : less.error().message()};
+    }
+    auto refused = attempt(options);
+    if (!refused) return std::move(refused).error();
+    return Smallest{memory(level), ""};
+  }
+
+  Result<Plan> run() {
+    CHECK_OK(prepare());
     auto plan = attempt(options_);
     if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
     return with_way_out(std::move(plan).error());
   }
 
  private:
+  struct Knob {
+    std::string_view name;
+    std::optional<Bytes> Options::*budget;
+    LevelId level;
+  };
+  static constexpr std::array kKnobs = {Knob{"--l1", &Options::l1, kL1}, Knob{"--l2", &Options::l2, kL2},
+                                        Knob{"--l3", &Options::l3, kL3}};
+
   Result<void> check_options() const;
   Bytes memory(LevelId level) const { return target_.memories[static_cast<size_t>(level)].size; }
   // Of every worker, and of the core that forks where it is none of them.
@@ -123,13 +152,7 @@ std::optional<Bytes> Planner::smallest(std::optional<Bytes> Options::*budget, By
 }
 
 Error Planner::with_way_out(Error refusal) const {
-  struct Knob {
-    std::string_view name;
-    std::optional<Bytes> Options::*budget;
-    LevelId level;
-  };
-  for (auto& [name, budget, level] :
-       {Knob{"--l1", &Options::l1, kL1}, Knob{"--l2", &Options::l2, kL2}, Knob{"--l3", &Options::l3, kL3}})
+  for (auto& [name, budget, level] : kKnobs)
     if (options_.*budget && *(options_.*budget) < memory(level))
       if (auto works = smallest(budget, memory(level)))
         return std::move(refusal).hint(fmt::format("the smallest that works is {} {}", name, format_bytes(*works)));
@@ -142,6 +165,11 @@ Error Planner::with_way_out(Error refusal) const {
 
 Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options) {
   return Planner(program, target, options).run();
+}
+
+Result<Smallest> smallest_budget(const train::Program& program, const target::Target& target, const Options& options,
+                                 LevelId level) {
+  return Planner(program, target, options).smallest(level);
 }
 
 }  // namespace tessera::plan

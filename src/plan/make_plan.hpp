@@ -27,4 +27,13 @@ struct Options {
 
 Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options);
 
+// The least of a memory with which everything fits, the other budgets as they are; a refusal where all of it is too
+// little.
+struct Smallest {
+  Bytes budget;
+  std::string below;  // what one byte less is refused with
+};
+Result<Smallest> smallest_budget(const train::Program& program, const target::Target& target, const Options& options,
+                                 LevelId level);
+
 }  // namespace tessera::plan

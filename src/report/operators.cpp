@@ -2,12 +2,11 @@
 
 #include <fmt/format.h>
 
-#include <algorithm>
-#include <array>
 #include <nlohmann/json.hpp>
 #include <vector>
 
 #include "ops/operator.hpp"
+#include "report/table.hpp"
 
 namespace tessera::report {
 
@@ -37,43 +36,21 @@ std::string tiling(const ops::Operator& op) {
   return op.whole.empty() ? "all" : fmt::format("all but {}", op.whole);
 }
 
-using Row = std::array<std::string, 6>;
-
-std::vector<Row> rows() {
-  std::vector<Row> all{{"operator", "opsets", "gradient", "tiling", "verified against", "what it computes"}};
+Table rows() {
+  Table all({{"operator"}, {"opsets"}, {"gradient"}, {"tiling"}, {"verified against"}, {"what it computes"}});
   for (auto* op : ops::table())
-    all.push_back(
-        {name_of(*op), sets(*op), gradient(*op), tiling(*op), std::string(op->verified), std::string(op->summary)});
+    all.add({name_of(*op), sets(*op), gradient(*op), tiling(*op), std::string(op->verified), std::string(op->summary)});
   return all;
 }
 
 }  // namespace
 
 std::string operators_text() {
-  auto all = rows();
-  std::array<size_t, std::tuple_size_v<Row>> width{};
-  for (auto& row : all)
-    for (size_t c = 0; c < row.size(); ++c) width[c] = std::max(width[c], row[c].size());
-  std::string text;
-  for (auto& row : all) {
-    for (size_t c = 0; c + 1 < row.size(); ++c) text += fmt::format("{:{}}  ", row[c], width[c]);
-    text += row.back() + "\n";
-  }
-  return text;
+  return rows().to_text();
 }
 
 std::string operators_markdown() {
-  std::string text;
-  for (bool first = true; auto& row : rows()) {
-    for (auto cell : row) {
-      for (size_t at = 0; (at = cell.find('|', at)) != std::string::npos; at += 2) cell.insert(at, "\\");
-      text += fmt::format("| {} ", cell);
-    }
-    text += "|\n";
-    if (first) text += "|---|---|---|---|---|---|\n";
-    first = false;
-  }
-  return text;
+  return rows().to_markdown();
 }
 
 nlohmann::ordered_json operators_json() {

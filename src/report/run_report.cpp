@@ -49,6 +49,8 @@ Json operators(const std::vector<OperatorCost>& costs) {
                     {"cycles", c.cycles},
                     {"compute_cycles", c.compute},
                     {"dma_wait_cycles", c.dma_wait},
+                    {"dma_cycles", {{"L2_L1", c.dma.l2_l1}, {"L3_L2", c.dma.l3_l2}, {"any", c.dma.any}}},
+                    {"excess_wait_cycles", c.excess_wait()},
                     {"overhead_cycles", c.overhead()},
                     {"estimate_cycles", c.estimate},
                     {"macs", c.macs},
@@ -131,6 +133,10 @@ std::string output_lines(const RunReport& r) {
 }
 
 }  // namespace
+
+double share_hidden(double dma, double wait) {
+  return dma > 0 ? std::clamp(1 - wait / dma, 0.0, 1.0) : 1;
+}
 
 std::optional<double> RunReport::macs_per_cycle() const {
   if (!train_cycles || *train_cycles <= 0) return std::nullopt;

@@ -3,6 +3,7 @@
 //   to_json(report) -> {"model": "simplemlp", "target": "siracusa", "engine": "host", "losses": [2.31, ...], ...}
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,11 @@ struct Output {
   TensorData value;
 };
 
+// Cycles in which transfers were in flight: by engine, and on either of them.
+struct DmaTime {
+  double l2_l1 = 0, l3_l2 = 0, any = 0;
+};
+
 // What a node cost, the mean of its runs, in cycles of the core that controls the cluster.
 struct OperatorCost {
   std::string name, op;
@@ -30,11 +36,18 @@ struct OperatorCost {
   double cycles = 0;
   double compute = 0;   // in kernels, from fork to join
   double dma_wait = 0;  // waiting for transfers
+  DmaTime dma;          // while the node ran
   double estimate = 0;  // the planner's
   int64_t macs = 0, tiles = 1;
 
   double overhead() const { return cycles - compute - dma_wait; }  // issuing transfers, loops, calls
+  // A node takes the longer of its compute and the busier engine's time: more waiting than that makes need not be.
+  double unavoidable_wait() const { return std::max(0.0, std::max(dma.l2_l1, dma.l3_l2) - compute); }
+  double excess_wait() const { return std::max(0.0, dma_wait - unavoidable_wait()); }
 };
+
+// The part of the time of transfers in which the controller did not wait for them; 1 where there were none.
+double share_hidden(double dma, double wait);
 
 struct RunReport {
   std::string model, target, engine;

@@ -20,6 +20,7 @@ std::vector<std::string> compile_flags(const HostOptions& options) {
                                     "-Wextra",  "-I.", "-Iinclude",         "-Iharness"};
   if (cpu_has_fma()) flags.push_back("-mfma");
   if (options.cores) flags.push_back(fmt::format("-DTS_CORES={}", *options.cores));
+  if (options.recorder) flags.push_back("-DTS_RECORD");
   if (options.sanitize)
     flags.insert(flags.end(), {"-O1", "-g1", "-fsanitize=address,undefined", "-fno-sanitize-recover=all",
                                "-fno-omit-frame-pointer", "-DTS_SANITIZE"});

@@ -87,19 +87,19 @@ class Profile {
     }
   }
 
-  void mark(uint32_t value, uint64_t cycle) {
+  void mark(uint32_t value, const sim::Moment& now) {
     enum : uint32_t { kNode, kKernel, kWait, kEnd };
     const uint32_t kind = value & 3;
     if (kind == kNode) {
-      if (running_) running_->all += cycle - begun_;
+      if (running_) leave(now);
       running_ = value >> 2 < nodes_.size() ? &nodes_[value >> 2] : nullptr;
       if (running_ && running_->node.index < 0) running_ = nullptr;
-      begun_ = cycle;
+      begun_ = now;
     } else if (kind != kEnd) {
       doing_ = kind;
-      since_ = cycle;
+      since_ = now.cycle;
     } else if (running_) {
-      (doing_ == kKernel ? running_->computed : running_->waited) += cycle - since_;
+      (doing_ == kKernel ? running_->computed : running_->waited) += now.cycle - since_;
     }
   }
 
@@ -112,10 +112,47 @@ class Profile {
   }
 
  private:
+  void leave(const sim::Moment& now) {
+    running_->all += now.cycle - begun_.cycle;
+    running_->dma.l2_l1 += now.dma.l2_l1 - begun_.dma.l2_l1;
+    running_->dma.l3_l2 += now.dma.l3_l2 - begun_.dma.l3_l2;
+    running_->dma.any += now.dma.any - begun_.dma.any;
+  }
+
   std::vector<NodeCycles> nodes_;  // by mark
   NodeCycles* running_ = nullptr;
-  uint64_t begun_ = 0, since_ = 0;
+  sim::Moment begun_;
+  uint64_t since_ = 0;
   uint32_t doing_ = 0;
+};
+
+// Tells a recorder, if there is one, what comes to the arenas of a running chip.
+class ArenaWatch {
+ public:
+  ArenaWatch(const sim::Elf& elf, Recorder* recorder) : recorder_(recorder) {
+    for (const char* name : {"ts_l1", "ts_l2"}) bases_.push_back(elf.find(name) ? elf.find(name)->address : 0);
+  }
+  void look_at(const sim::Machine& machine, const Memory& memory) { machine_ = &machine, memory_ = &memory; }
+
+  void mark(uint32_t value) {
+    enum : uint32_t { kNode = 0 };
+    if (!recorder_ || !machine_ || (value & 3) != kNode) return;
+    recorder_->node(value >> 2, [&](plan::LevelId level, uint32_t offset, std::span<uint8_t> bytes) {
+      return level == 2 ? machine_->read_l3(l3() + offset, bytes)
+                        : machine_->read(bases_[static_cast<size_t>(level)] + offset, bytes);
+    });
+  }
+  void stored(bool in_l3, uint32_t address, std::span<const uint8_t> bytes) {
+    if (machine_) recorder_->stored(in_l3 ? 2 : 1, address - (in_l3 ? l3() : bases_[1]), bytes);
+  }
+
+ private:
+  uint32_t l3() const { return memory_->value<uint32_t>("ts_l3").value_or(0); }
+
+  Recorder* recorder_;
+  std::vector<uint32_t> bases_;
+  const sim::Machine* machine_ = nullptr;
+  const Memory* memory_ = nullptr;
 };
 
 Result<Counters> read_counters(const Memory& memory, const sim::RunResult& run, const Compiled& compiled,
@@ -189,9 +226,16 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
 
   sim::Options machine_options{.sanitize = options.sanitize, .l3 = std::move(program.ram)};
   Profile profile(compiled.schedule);
-  machine_options.on_mark = [&](int core, uint32_t value, uint64_t cycle) {
-    if (core == compiled.target.controller) profile.mark(value, cycle);
+  ArenaWatch watch(elf, options.recorder);
+  machine_options.on_mark = [&](int core, uint32_t value, const sim::Moment& now) {
+    if (core != compiled.target.controller) return;
+    profile.mark(value, now);
+    watch.mark(value);
   };
+  if (options.recorder)
+    machine_options.on_stored = [&](bool l3, uint32_t address, std::span<const uint8_t> bytes) {
+      watch.stored(l3, address, bytes);
+    };
   const auto symbol = [&](std::string_view name) { return elf.find(name) ? elf.find(name)->address : 0; };
   const Placement placement(compiled, {symbol("ts_l1"), symbol("ts_l2"), 0});
   if (options.sanitize) {
@@ -200,8 +244,9 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
     machine_options.name = [&](uint32_t address, bool l3) { return placement.name(address, l3, profile.running()); };
   }
   TRY(auto machine, sim::Machine::create(compiled.target, elf, std::move(machine_options)));
-  auto run = machine.run();
   const Memory memory(machine, elf);
+  watch.look_at(machine, memory);
+  auto run = machine.run();
   if (!run)
     return failed(run.error(), broken_rule(memory, elf, placement, profile.running(), compiled.target.controller),
                   options.sanitize);

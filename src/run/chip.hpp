@@ -8,6 +8,7 @@
 
 #include "base/error.hpp"
 #include "run/pipeline.hpp"
+#include "run/record.hpp"
 #include "run/result.hpp"
 
 namespace tessera::run {
@@ -17,6 +18,7 @@ struct ChipOptions {
   bool print_results = false;          // the program prints them, for a machine whose memory cannot be read
   std::filesystem::path objects = {};  // as HostOptions::objects
   std::string compiler = "riscv64-unknown-elf-gcc";
+  Recorder* recorder = nullptr;    // is told what every node made; not owned
   std::optional<Bytes> code = {};  // what the plan grants to code and the runtime's data; more is refused
 };
 // The options for a program of this plan.

@@ -50,6 +50,7 @@ report::OperatorCost cost_of(const Compiled& compiled, const NodeCycles& cycles,
           .cycles = mean(cycles.all),
           .compute = mean(cycles.computed),
           .dma_wait = mean(cycles.waited),
+          .dma = {.l2_l1 = mean(cycles.dma.l2_l1), .l3_l2 = mean(cycles.dma.l3_l2), .any = mean(cycles.dma.any)},
           .estimate = static_cast<double>(plan.estimate.count),
           .macs = macs_of(graph, node),
           .tiles = plan.tiles};

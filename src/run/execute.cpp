@@ -7,11 +7,14 @@
 #include <filesystem>
 #include <utility>
 
+#include "base/file.hpp"
 #include "onnx/bind.hpp"
 #include "onnx/npz.hpp"
+#include "report/memory_map.hpp"
 #include "run/chip.hpp"
 #include "run/compare.hpp"
 #include "run/describe.hpp"
+#include "run/digest.hpp"
 #include "run/host.hpp"
 #include "run/pipeline.hpp"
 #include "run/reference.hpp"
@@ -50,40 +53,56 @@ void say(const RunOptions& options, std::string_view what) {
 }
 
 // Builds and runs in a workspace: what the user keeps is the project as it was emitted, the same bytes every time.
-Result<RunResult> build_and_run(const emit::Project& project, const Compiled& compiled, const RunOptions& options) {
+Result<RunResult> build_and_run(const emit::Project& project, const Compiled& compiled, const RunOptions& options,
+                                Recorder* recorder) {
   TRY(auto workspace, Workspace::make());
   CHECK_OK(emit::write_project(project, workspace.project()));
   say(options, "building the C project");
   if (options.engine == Engine::Host) {
-    const HostOptions host{.sanitize = options.sanitize, .seed = options.seed};
+    const HostOptions host{.sanitize = options.sanitize, .seed = options.seed, .recorder = recorder};
     CHECK_OK(build_host(workspace.project(), host));
     say(options, "running");
     return run_host(workspace.project(), host);
   }
   const bool gvsoc = options.engine == Engine::Gvsoc;
-  const ChipOptions chip{.sanitize = options.sanitize, .print_results = gvsoc};
+  const ChipOptions chip{.sanitize = options.sanitize, .print_results = gvsoc, .recorder = recorder};
   CHECK_OK(build_chip(workspace.project(), compiled.target, with_grants(chip, compiled)));
   say(options, gvsoc ? "running on GVSoC" : "running on the virtual chip");
   return (gvsoc ? run_gvsoc : run_chip)(workspace.project(), compiled, chip);
+}
+
+Result<void> can_record(const RunOptions& options, const Directory& keep) {
+  if (!options.record) return {};
+  if (!keep) return input_error("--record has nowhere to go").hint("say where with -o DIR");
+  if (options.engine == Engine::Gvsoc)
+    return input_error("--record: GVSoC does not tell what operators make").hint("use --engine sim or host");
+  return {};
 }
 
 // The project is written before the run, so that a place that cannot be written is known at once; a run that fails
 // takes it away again.
 Result<RunResult> run_and_keep(const emit::Project& project, const Compiled& compiled, const RunOptions& options,
                                const Directory& keep) {
+  CHECK_OK(can_record(options, keep));
   if (keep) CHECK_OK(emit::write_project(project, *keep));
-  auto result = build_and_run(project, compiled, options);
+  std::optional<Recorder> recorder;
+  if (options.record) recorder.emplace(compiled);
+  auto result = build_and_run(project, compiled, options, recorder ? &*recorder : nullptr);
   if (keep && !result) {
     std::error_code ignored;
     fs::remove_all(*keep, ignored);
   }
+  if (recorder && result) CHECK_OK(write_record(recorder->take(), *keep));
   return result;
 }
 
-Result<void> keep_arrays(const Directory& keep, const char* file, const std::vector<onnx::NamedArray>& arrays,
-                         report::RunReport& report) {
+// The arrays that a run ends with, and its report.
+Result<void> keep_results(const Directory& keep, const char* file, const std::vector<onnx::NamedArray>& arrays,
+                          report::RunReport& report) {
   if (!keep) return {};
   report.directory = *keep;
+  const auto text = report::to_json(report) + "\n";
+  CHECK_OK(write_file(fs::path(*keep) / kReportFile, std::as_bytes(std::span(text))));
   return onnx::write_npz(fs::path(*keep) / file, arrays);
 }
 
@@ -120,6 +139,19 @@ emit::HarnessOptions harness_for(const train::Program& program, const RunOptions
   return harness;
 }
 
+// What a run takes: the user's file, else synthetic samples; one of them for an inference.
+Result<train::Dataset> data_for(const train::Program& program, const RunOptions& options) {
+  if (program.training() || options.data) return samples_for(program, options.data, options.seed);
+  return train::synthetic_samples(program, 1, options.seed);
+}
+
+Result<void> plot(const Compiled& compiled, const RunOptions& options) {
+  if (!options.plot) return {};
+  const auto picture =
+      report::memory_map({compiled.model, compiled.program.graph, compiled.plan, compiled.schedule, compiled.target});
+  return write_file(*options.plot, std::as_bytes(std::span(picture)));
+}
+
 // A result that is not a number is no result, whatever the reference says.
 std::optional<std::string> first_nan(const std::vector<float>& losses) {
   for (size_t i = 0; i < losses.size(); ++i)
@@ -129,9 +161,8 @@ std::optional<std::string> first_nan(const std::vector<float>& losses) {
 
 }  // namespace
 
-Result<report::RunReport> train(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
-                                const Directory& keep) {
-  TRY(auto compiled, compile_model(source, compile));
+Result<report::RunReport> train(Compiled& compiled, const RunOptions& options, const Directory& keep) {
+  CHECK_OK(plot(compiled, options));
   TRY(auto data, samples_for(compiled.program, options.data, options.seed));
   Reference reference;
   if (options.reference) {
@@ -148,15 +179,14 @@ Result<report::RunReport> train(const ModelSource& source, const CompileOptions&
   const auto parameters = in_order(compiled.program, result.parameters);
   if (options.reference) run::compare(compiled.program, reference, parameters, options.tolerance, report);
   if (!report.mismatch) report.mismatch = first_nan(report.losses);
-  CHECK_OK(keep_arrays(keep, "weights.npz", result.parameters, report));
+  CHECK_OK(keep_results(keep, "weights.npz", result.parameters, report));
   return report;
 }
 
-Result<report::RunReport> infer(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
-                                const Directory& keep) {
-  TRY(auto compiled, compile_model(source, compile));
+Result<report::RunReport> infer(Compiled& compiled, const RunOptions& options, const Directory& keep) {
+  CHECK_OK(plot(compiled, options));
   auto& graph = compiled.program.graph;
-  TRY(auto data, samples_for(compiled.program, options.data, options.seed));
+  TRY(auto data, data_for(compiled.program, options));
   onnx::Binding expected;
   if (options.reference) {
     std::vector<onnx::Slot> slots;
@@ -181,18 +211,41 @@ Result<report::RunReport> infer(const ModelSource& source, const CompileOptions&
     report.max_error = comparison.worst;
     report.mismatch = comparison.first;
   }
-  CHECK_OK(keep_arrays(keep, "outputs.npz", result.outputs, report));
+  CHECK_OK(keep_results(keep, "outputs.npz", result.outputs, report));
   return report;
+}
+
+Result<report::RunReport> train(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
+                                const Directory& keep) {
+  TRY(auto compiled, compile_model(source, compile));
+  return train(compiled, options, keep);
+}
+
+Result<report::RunReport> infer(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
+                                const Directory& keep) {
+  TRY(auto compiled, compile_model(source, compile));
+  return infer(compiled, options, keep);
+}
+
+Result<std::string> project_digest(const Compiled& compiled, const RunOptions& options) {
+  TRY(auto data, data_for(compiled.program, options));
+  TRY(auto project, emit::emit(compiled.program, compiled.plan, compiled.schedule, compiled.target,
+                               harness_for(compiled.program, options, std::move(data))));
+  Digest digest;
+  for (auto& file : project.files) {
+    const bool built = !file.path.ends_with(".json") && !file.path.ends_with(".txt");
+    if (built) digest.add(file.path).add(file.bytes);
+  }
+  return digest.hex();
 }
 
 Result<report::RunReport> compile(const ModelSource& source, const CompileOptions& compile, const RunOptions& options,
                                   const std::string& directory) {
   TRY(auto compiled, compile_model(source, compile));
-  TRY(auto data, compiled.program.training() || options.data
-                     ? samples_for(compiled.program, options.data, options.seed)
-                     : Result<train::Dataset>(train::synthetic_samples(compiled.program, 1, options.seed)));
+  TRY(auto data, data_for(compiled.program, options));
   auto notes = data.notes;
   TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
+  CHECK_OK(plot(compiled, options));
   CHECK_OK(emit::write_project(project, directory));
   auto report = describe(compiled);
   report.directory = directory;

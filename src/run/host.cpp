@@ -4,6 +4,9 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstring>
+#include <ranges>
+#include <tuple>
 
 #include "base/file.hpp"
 #include "emit/manifest_text.hpp"
@@ -87,6 +90,42 @@ class ResultsReader {
   std::string_view rest_;
 };
 
+// The log of runtime/host/record.h.
+Result<void> read_log(const std::vector<std::byte>& bytes, Recorder& recorder) {
+  std::span<const uint8_t> rest(reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size());
+  const auto damaged = [] { return internal_error("the record of the emitted program is damaged"); };
+  const auto number = [&]() -> uint32_t {
+    uint32_t value = 0;
+    if (rest.size() < sizeof value) return value;
+    std::memcpy(&value, rest.data(), sizeof value);
+    rest = rest.subspan(sizeof value);
+    return value;
+  };
+  std::vector<std::tuple<plan::LevelId, uint32_t, std::span<const uint8_t>>> in_place;
+  const auto recorded = [&](plan::LevelId level, uint32_t offset, std::span<uint8_t> to) {
+    for (auto& [at_level, at, from] : std::views::reverse(in_place))
+      if (at_level == level && at == offset && from.size() == to.size())
+        return std::memcpy(to.data(), from.data(), to.size()), true;
+    return false;
+  };
+  while (!rest.empty()) {
+    const char kind = static_cast<char>(rest[0]);
+    rest = rest.subspan(1);
+    if (kind == 'N') {
+      recorder.node(number(), recorded);
+      in_place.clear();
+      continue;
+    }
+    const auto level = static_cast<plan::LevelId>(number()) - 1;
+    const uint32_t offset = number(), size = number();
+    if (kind != 'S' || size > rest.size()) return damaged();
+    recorder.stored(level, offset, rest.first(size));
+    in_place.emplace_back(level, offset, rest.first(size));
+    rest = rest.subspan(size);
+  }
+  return {};
+}
+
 // A file that goes away with its owner.
 struct TemporaryFile {
   fs::path path;
@@ -104,11 +143,17 @@ Result<RunResult> run_host(const fs::path& project, const HostOptions& options) 
   RunResult result{.build_seconds = since(start)};
 
   TemporaryFile results{executable.string() + fmt::format(".{}.results", ::getpid())};
+  TemporaryFile plan{results.path.string() + ".plan"}, log{results.path.string() + ".log"};
+  std::vector<std::string> command{executable.string(), "--out", results.path.string(), "--seed",
+                                   fmt::format("{}", options.seed)};
+  if (options.recorder) {
+    const auto text = options.recorder->plan_text();
+    CHECK_OK(write_file(plan.path, std::as_bytes(std::span(text))));
+    command.insert(command.end(), {"--record-plan", plan.path.string(), "--record", log.path.string()});
+  }
   start = std::chrono::steady_clock::now();
-  TRY(auto finished,
-      run_process(
-          {executable.string(), "--out", results.path.string(), "--seed", fmt::format("{}", options.seed)},
-          {.environment = {"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0", "UBSAN_OPTIONS=print_stacktrace=1"}}));
+  TRY(auto finished, run_process(command, {.environment = {"ASAN_OPTIONS=detect_leaks=0:abort_on_error=0",
+                                                           "UBSAN_OPTIONS=print_stacktrace=1"}}));
   result.run_seconds = since(start);
 
   constexpr int mismatch_code = 1;
@@ -117,6 +162,10 @@ Result<RunResult> run_host(const fs::path& project, const HostOptions& options) 
   result.matched = finished.code == 0;
   TRY(auto bytes, read_file(results.path));
   CHECK_OK(ResultsReader(bytes).read(result));
+  if (options.recorder) {
+    TRY(auto logged, read_file(log.path));
+    CHECK_OK(read_log(logged, *options.recorder));
+  }
   result.bits = digest_of(result);
   return result;
 }

@@ -9,15 +9,17 @@
 #include <string>
 
 #include "base/error.hpp"
+#include "run/record.hpp"
 #include "run/result.hpp"
 
 namespace tessera::run {
 
 struct HostOptions {
-  std::optional<int> cores;  // default: what the project was compiled for. The bits do not depend on it
-  bool sanitize = false;     // ASan and UBSan; transfers take effect at random legal moments
-  uint64_t seed = 1;         // of those moments
-  bool optimize = true;      // the network's own C; kernels always are. The bits do not depend on it
+  std::optional<int> cores;      // default: what the project was compiled for. The bits do not depend on it
+  bool sanitize = false;         // ASan and UBSan; transfers take effect at random legal moments
+  uint64_t seed = 1;             // of those moments
+  Recorder* recorder = nullptr;  // is told what every node made; not owned
+  bool optimize = true;          // the network's own C; kernels always are. The bits do not depend on it
   // Where objects are kept, by digest, to be used again; default: build/ in the project. Projects may share one.
   std::filesystem::path objects = {};
   std::string compiler = "gcc";

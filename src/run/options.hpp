@@ -30,6 +30,7 @@ struct CompileOptions {
   Mode mode = Mode::Auto;
   std::string target = "siracusa";
   std::optional<int64_t> cores;  // default: all that the chip lets work
+  bool roomy = false;            // the chip's memories without their limits: for a reference that need not fit
   train::Options train;
   plan::Options plan;  // its cores are taken from the above
 };
@@ -52,7 +53,9 @@ struct RunOptions {
   std::optional<std::string> reference;  // .npz with `losses`, and final parameters
   double tolerance = 1e-3;
   bool sanitize = false;
-  uint64_t seed = 1;  // of synthetic samples, and of the moments that --sanitize chooses
+  bool record = false;              // a digest of every operator's outputs, run by run, beside what is kept
+  std::optional<std::string> plot;  // where the memory map goes, as SVG
+  uint64_t seed = 1;                // of synthetic samples, and of the moments that --sanitize chooses
   std::function<void(std::string_view)> progress = {};  // told what begins, where it may take a while
 };
 

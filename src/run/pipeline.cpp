@@ -84,31 +84,46 @@ Result<void> compare_checksums(const std::string& directory) {
 
 }  // namespace
 
-Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& options) {
+plan::Options plan_options(const CompileOptions& options, const target::Target& target) {
+  auto plan = options.plan;
+  plan.cores = static_cast<int>(options.cores.value_or(target.workers));
+  return plan;
+}
+
+Result<Compiled> load_program(const ModelSource& source, const CompileOptions& options) {
   Stopwatch watch;
   Compiled compiled{.model = source.model};
   TRY(compiled.target, target::load_target(options.target, target::default_target_directory()));
-  auto plan_options = options.plan;
-  plan_options.cores = static_cast<int>(options.cores.value_or(compiled.target.workers));
+  constexpr Bytes kRoomy(int64_t{1} << 30);
+  if (options.roomy)
+    for (auto& memory : compiled.target.memories) memory.size = std::max(memory.size, kRoomy);
   TRY(auto model, load_model(source));
   compiled.notes = model.notes;
   CHECK_OK(refuse_empty(model.graph));
   auto program = make_program(std::move(model), options);
   if (!program) return std::move(program).error().within(source.model);
   compiled.program = *std::move(program);
-  auto plan = plan::make_plan(compiled.program, compiled.target, plan_options);
+  compiled.seconds = watch.seconds();
+  return compiled;
+}
+
+Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& options) {
+  TRY(auto compiled, load_program(source, options));
+  Stopwatch watch;
+  auto plan = plan::make_plan(compiled.program, compiled.target, plan_options(options, compiled.target));
   if (!plan) return std::move(plan).error().within(source.model);
   compiled.plan = *std::move(plan);
   TRY(compiled.schedule, schedule::build(compiled.program.graph, compiled.plan, compiled.target));
   compiled.budget = budgets(options.plan, compiled.plan, compiled.target);
   CHECK_OK(check::check(compiled.program.graph, compiled.plan, compiled.schedule, compiled.target,
                         {.budget = compiled.budget}));
-  compiled.seconds = watch.seconds();
+  compiled.seconds += watch.seconds();
   return compiled;
 }
 
-Result<emit::Project> make_project(Compiled& compiled, const emit::HarnessOptions& harness) {
+Result<emit::Project> make_project(Compiled& compiled, emit::HarnessOptions harness) {
   Stopwatch watch;
+  harness.budget = compiled.budget;
   TRY(auto project, emit::emit(compiled.program, compiled.plan, compiled.schedule, compiled.target, harness));
   std::string sums;
   for (auto& file : project.files) sums += fmt::format("{}  {}\n", Digest().add(file.bytes).hex(), file.path);
@@ -122,8 +137,8 @@ Result<check::Verdict> check_directory(const std::string& directory) {
   TRY(auto manifest, emit::read_manifest(directory));
   TRY(auto target, target::load_target(manifest.target, target::default_target_directory()));
   CHECK_OK(verify(manifest.program.graph));
-  auto verdict =
-      check::check(manifest.program.graph, manifest.plan, manifest.schedule, target, {.refusal = ErrorKind::Mismatch});
+  auto verdict = check::check(manifest.program.graph, manifest.plan, manifest.schedule, target,
+                              {.budget = manifest.options.budget, .refusal = ErrorKind::Mismatch});
   if (!verdict) return std::move(verdict).error().within(directory);
   TRY(auto project, emit::emit(manifest.program, manifest.plan, manifest.schedule, target, manifest.options));
   TRY(auto differing, emit::differing_files(project, directory));

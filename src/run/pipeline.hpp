@@ -27,11 +27,17 @@ struct Compiled {
   std::vector<std::string> notes;
 };
 
-// Import or zoo, types, training program, plan, schedule, check.
+// Import or zoo, types, training program: all that comes before a plan. `seconds` is what it took.
+Result<Compiled> load_program(const ModelSource& source, const CompileOptions& options);
+
+// What the planner is asked for: the user's options with the chip's cores.
+plan::Options plan_options(const CompileOptions& options, const target::Target& target);
+
+// The same, then plan, schedule, check.
 Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& options);
 
 // The C project, with the checksums that `check_directory` compares. Adds its time to `compiled.seconds`.
-Result<emit::Project> make_project(Compiled& compiled, const emit::HarnessOptions& harness);
+Result<emit::Project> make_project(Compiled& compiled, emit::HarnessOptions harness);
 
 // Judges a project on the disk again: every file is what was written, the plan and the schedule pass the checker, and
 // the C is what the schedule says.

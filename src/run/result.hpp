@@ -8,6 +8,7 @@
 
 #include "graph/graph.hpp"
 #include "onnx/arrays.hpp"
+#include "sim/machine.hpp"
 
 namespace tessera::run {
 
@@ -17,6 +18,7 @@ struct NodeCycles {
   uint64_t all = 0;
   uint64_t waited = 0;    // for transfers
   uint64_t computed = 0;  // from a kernel's fork to its join
+  sim::DmaCycles dma;     // in which transfers were in flight, the node's own or its neighbours'
 };
 
 // What an engine that counts has counted, over the whole run.

@@ -188,7 +188,7 @@ void Chip::trace_l3(uint32_t id, bool read, uint32_t bytes, uint64_t from_ps, ui
 }
 
 void Chip::mark(Core& c, uint32_t value, uint64_t t) {
-  if (options_.on_mark && !c.is_fc) options_.on_mark(c.id, value, t);
+  if (options_.on_mark && !c.is_fc) options_.on_mark(c.id, value, {t, dma_cycles(t)});
 }
 
 void Chip::note_jump(Core& c, uint32_t target, uint64_t t) {
@@ -222,6 +222,7 @@ RunResult Chip::report(double seconds) const {
   uint64_t end = 0;
   for (size_t i = 0; i < cores_.size(); ++i) end = std::max(end, cluster_time(cores_[i], cores_[i].t));
   r.cluster_cycles = end;
+  r.dma_cycles = dma_cycles(end);
   r.soc_cycles = cores_.back().t;
   const auto add = [&](const Core& c) {
     const Counts& k = c.count;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "sim/busy.hpp"
 #include "sim/code.hpp"
 #include "sim/core.hpp"
 #include "sim/event_unit.hpp"
@@ -54,6 +55,16 @@ class Chip {
   uint32_t l1_address(uint32_t address) const { return memory_.l1.base + (address & (l1_span_ - 1)); }
   void count_dma(bool to_l1, uint32_t bytes) { (to_l1 ? dma_.l2_to_l1 : dma_.l1_to_l2) += bytes; }
   void count_l3(bool read, uint32_t bytes) { (read ? dma_.l3_to_l2 : dma_.l2_to_l3) += bytes; }
+  // A transfer begins or ends at a time of the cluster.
+  void stored(bool l3, uint32_t address, std::span<const uint8_t> bytes) {
+    if (options_.on_stored) options_.on_stored(l3, address, bytes);
+  }
+  bool tells_of_stores() const { return static_cast<bool>(options_.on_stored); }
+  void dma_begins(uint64_t t) { dma_busy_.begin(t), any_busy_.begin(t); }
+  void dma_ends(uint64_t t) { dma_busy_.end(t), any_busy_.end(t); }
+  void l3_begins(uint64_t t) { l3_busy_.begin(t), any_busy_.begin(t); }
+  void l3_ends(uint64_t t) { l3_busy_.end(t), any_busy_.end(t); }
+  DmaCycles dma_cycles(uint64_t t) const { return {dma_busy_.at(t), l3_busy_.at(t), any_busy_.at(t)}; }
   void mark_flight(Level level, uint32_t address, uint32_t size, bool arriving, bool begin, const std::string& what);
   // A core that a full queue held back goes on after time t (the cluster's).
   void resume(int port, uint64_t t, uint32_t value);
@@ -178,6 +189,7 @@ class Chip {
   std::string output_;
   std::map<uint32_t, std::string> output_lines_;  // by port, what has not gone out
   DmaBytes dma_;
+  BusyTime dma_busy_, l3_busy_, any_busy_;
 };
 
 }  // namespace tessera::sim

@@ -84,6 +84,7 @@ HyperBus::Outcome HyperBus::start(uint32_t id, bool read, uint64_t ps) {
   if (!legal(t)) return Outcome::Stop;
   mark(t, true);
   chip_.count_l3(t.read, t.size);
+  chip_.l3_begins(chip_.to_cluster(ps));
   fifo_[id].push_back(t);
   if (!line_) next_transfer(ps);
   // With timing off a transfer takes no time at all.
@@ -163,10 +164,15 @@ void HyperBus::run(uint64_t ps) {
   if (!line_ || line_->end > ps) return;
   const Line line = *line_;
   copy(line);
+  if (!line.transfer.read && line.transfer.memory && chip_.tells_of_stores()) {
+    const uint32_t at = l3_of(line.transfer, line.done);
+    chip_.stored(true, at, {chip_.memory().l3.at(at), line.bytes});
+  }
   Line next = line;
   next.done += line.bytes;
   if (next.done < next.transfer.size) return begin_line(next, line.end);
   mark(line.transfer, false);
+  chip_.l3_ends(chip_.to_cluster(line.end));
   chip_.trace_l3(line.transfer.id, line.transfer.read, line.transfer.size, line.transfer.start, line.end);
   chip_.udma_done(line.transfer.read, line.end);
   next_transfer(line.end);

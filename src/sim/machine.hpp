@@ -41,6 +41,17 @@ struct Region {
   bool fresh = false;  // they do not, though a segment of the ELF holds them
 };
 
+// Cycles of the cluster in which an engine had a transfer in flight: each by itself, and either of them.
+struct DmaCycles {
+  uint64_t l2_l1 = 0, l3_l2 = 0, any = 0;
+};
+
+// A moment of a run, in cycles of the cluster since the reset.
+struct Moment {
+  uint64_t cycle = 0;
+  DmaCycles dma;  // up to here
+};
+
 struct Options {
   bool timing = true;     // off: one cycle an instruction, no stalls, transfers in no time
   bool sanitize = false;  // stop at the first race, stray access, read of unwritten bytes, illegal transfer or deadlock
@@ -53,9 +64,11 @@ struct Options {
   bool arenas_only = false;
   TraceSink* trace = nullptr;                       // not owned
   std::function<void(std::string_view)> on_output;  // what the program prints, as it prints it
+  // A transfer outwards has brought bytes to a place in L2, or in L3 by its offset.
+  std::function<void(bool l3, uint32_t address, std::span<const uint8_t> bytes)> on_stored;
   // A cluster core wrote `value` to the marker, a register (CSR 0x7c0) that the chip does not have: one cycle, no
   // effect.
-  std::function<void(int core, uint32_t value, uint64_t cycle)> on_mark;
+  std::function<void(int core, uint32_t value, const Moment& now)> on_mark;
 };
 
 // Where a core's cycles went beyond one an instruction.
@@ -85,6 +98,7 @@ struct RunResult {
   uint64_t cluster_cycles = 0;  // of the cluster's clock, from reset to exit
   uint64_t soc_cycles = 0;
   DmaBytes dma;
+  DmaCycles dma_cycles;
   double seconds = 0;  // of the host, for the run alone
 };
 

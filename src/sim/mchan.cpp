@@ -103,6 +103,7 @@ void Mchan::push_word(Port& port, uint32_t word, uint64_t t) {
   bytes_left_[static_cast<size_t>(c->counter)] += c->size;
   mark(*c, true);
   chip_.count_dma(c->to_l1, c->size);
+  chip_.dma_begins(t);
   if (!chip_.timed()) return transfer_at_once(c, t);
   port.queue.push_back(c);
   ++waiting_[c->to_l1];
@@ -248,6 +249,12 @@ void Mchan::finish_bytes(Command* c, uint32_t bytes, uint64_t t) {
   const auto owner = std::ranges::find_if(live_, [&](const auto& p) { return p.get() == c; });
   std::unique_ptr<Command> done = std::move(*owner);
   live_.erase(owner);
+  chip_.dma_ends(t);
+  if (!done->to_l1 && chip_.tells_of_stores())
+    for (uint32_t at = 0, line = 0; at < done->size; at += std::min(done->line, done->size - at), ++line) {
+      const uint32_t address = done->l2_start + line * done->stride;
+      chip_.stored(false, address, {chip_.memory().l2.at(address), std::min(done->line, done->size - at)});
+    }
   chip_.trace_dma(done->counter, done->to_l1, done->size, done->start, t);
   const bool from_core = done->port + 1 < static_cast<int>(ports_.size());
   const bool expected = from_core && done->event && chip_.events().expects(done->port, EventUnit::kDma);

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <map>
 
+#include "base/svg.hpp"
+
 namespace tessera::allocation {
 namespace {
 
@@ -42,47 +44,15 @@ class Canvas {
   int64_t top_ = 0;
 };
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text) {
-    if (c == '&')
-      result += "&amp;";
-    else if (c == '<')
-      result += "&lt;";
-    else if (c == '>')
-      result += "&gt;";
-    else if (static_cast<unsigned char>(c) >= ' ')
-      result += c;
-  }
-  return result;
-}
-
-// Neighbours in the file get colours far apart; large buffers are stronger.
-std::string colour(size_t index, double share) {
-  const double hue = std::fmod(static_cast<double>(index) * 137.508, 360.0);
-  return fmt::format("hsl({:.0f},{:.0f}%,{:.0f}%)", hue, 45 + 30 * share, 82 - 22 * share);
-}
-
 void draw_block(const Canvas& canvas, int64_t lower, int64_t upper, int64_t from, int64_t to, std::string& out) {
   const double x = canvas.x(lower), w = canvas.x(upper) - x, y = canvas.y(to), h = canvas.y(from) - y;
   if (lower < upper && from < to)
     out += fmt::format("<path d=\"M{:.1f} {:.1f}h{:.1f}v{:.1f}h{:.1f}z\"/>", x, y, w, h, -w);
 }
 
-// The name goes where there is room for it, along the longer side.
 void draw_name(const Canvas& canvas, const Buffer& buffer, int64_t offset, std::string& out) {
-  const double x = canvas.x(buffer.lower), w = canvas.x(buffer.upper) - x;
-  const double y = canvas.y(offset + buffer.size.count), h = canvas.y(offset) - y;
-  const double letters = static_cast<double>(std::max<size_t>(buffer.id.size(), 1)) * 0.62;
-  const double flat = std::min({14.0, h * 0.85, w * 0.95 / letters}),
-               upright = std::min({14.0, w * 0.85, h * 0.95 / letters});
-  const bool turned = h > w && upright > flat;
-  const double size = turned ? upright : flat;
-  if (size < 5.5) return;
-  const double cx = x + w / 2, cy = y + h / 2;
-  const std::string turn = turned ? fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", cx, cy) : "";
-  out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\"{}>{}</text>", cx, cy + size * 0.35, size,
-                     turn, escaped(buffer.id));
+  const double x = canvas.x(buffer.lower), y = canvas.y(offset + buffer.size.count);
+  out += svg::label({x, y, canvas.x(buffer.upper) - x, canvas.y(offset) - y}, buffer.id);
 }
 
 void draw_buffers(const Canvas& canvas, const Problem& problem, const Solution& solution, std::string& out) {
@@ -94,8 +64,8 @@ void draw_buffers(const Canvas& canvas, const Problem& problem, const Solution& 
     const Buffer& buffer = problem.buffers[b];
     const int64_t offset = solution.offsets[b].count, end = offset + buffer.size.count;
     const double share = std::sqrt(static_cast<double>(buffer.size.count) / static_cast<double>(largest));
-    out += fmt::format("<g fill=\"{}\"><title>{}: {} bytes at [{}, {}), times [{}, {})</title>", colour(b, share),
-                       escaped(buffer.id), buffer.size.count, offset, end, buffer.lower, buffer.upper);
+    out += fmt::format("<g fill=\"{}\"><title>{}: {} bytes at [{}, {}), times [{}, {})</title>", svg::colour(b, share),
+                       svg::escaped(buffer.id), buffer.size.count, offset, end, buffer.lower, buffer.upper);
     int64_t now = buffer.lower;
     for (const Gap& gap : buffer.gaps) {
       draw_block(canvas, now, gap.lower, offset, end, out);
@@ -109,17 +79,10 @@ void draw_buffers(const Canvas& canvas, const Problem& problem, const Solution& 
   out += "</g>\n<g text-anchor=\"middle\" fill=\"#111\" pointer-events=\"none\">" + names + "</g>\n";
 }
 
-// 1, 2, 4, 8, ... bytes: the step that gives about ten marks.
-int64_t byte_step(int64_t top) {
-  int64_t step = 1;
-  while (top / step > 12) step *= 2;
-  return step;
-}
-
 void draw_axes(const Canvas& canvas, std::string& out) {
   const double right = kWidth - kRight, bottom = kHeight - kBottom;
   out += "<g stroke=\"#ddd\" stroke-width=\"1\">";
-  const int64_t step = byte_step(canvas.top());
+  const int64_t step = svg::byte_step(canvas.top());
   for (int64_t byte = 0; byte <= canvas.top(); byte += step)
     out += fmt::format("<path d=\"M{:.0f} {:.1f}H{:.0f}\"/>", kLeft, canvas.y(byte), right);
   out += "</g>\n<g fill=\"#444\" font-size=\"12\" text-anchor=\"end\">";
@@ -154,16 +117,13 @@ std::string heading(const Problem& problem, const Solution& solution) {
 
 std::string to_svg(const Problem& problem, const Solution& solution) {
   const Canvas canvas(problem, solution);
-  std::string out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 {0:.0f} {1:.0f}\" width=\"{0:.0f}\" height=\"{1:.0f}\" "
-      "font-family=\"sans-serif\">\n<rect width=\"100%\" height=\"100%\" fill=\"white\"/>\n",
-      kWidth, kHeight);
+  std::string out = svg::opening(kWidth, kHeight);
   out += fmt::format("<text x=\"{:.0f}\" y=\"34\" font-size=\"20\">{}</text>\n", kLeft, heading(problem, solution));
   draw_axes(canvas, out);
   draw_buffers(canvas, problem, solution, out);
   draw_level(canvas, solution.lower_bound, "lower bound", "#06c", out);
   if (problem.capacity) draw_level(canvas, *problem.capacity, "capacity", "#c00", out);
-  out += "</svg>\n";
+  out += svg::kClosing;
   return out;
 }
 

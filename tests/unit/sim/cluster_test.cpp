@@ -1,6 +1,7 @@
 // What cores do together: mutexes, dispatch, software events, test-and-set, queues, counters; and both DMA engines.
 #include <cstring>
 
+#include "sim/busy.hpp"
 #include "sim/trace.hpp"
 #include "support.hpp"
 
@@ -164,6 +165,38 @@ TEST(Machine, Gap9RunsTheSameProgram) {
   const auto result = machine->run();
   ASSERT_TRUE(result) << result.error().text();
   EXPECT_TRUE(result->output.starts_with("x=3\n"));
+}
+
+TEST(Machine, CountsTheCyclesInWhichTheDmaIsBusy) {
+  const auto moved = [](const char* name, int bytes) {
+    return run_program(name,
+                       team(fmt::format("if(id==0){{ uint32_t c=REG(DMA); REG(DMA)=dma_cmd({},1,0,0);REG(DMA)=L1B;"
+                                        "REG(DMA)=0x1C080000u; dma_wait(c); for (volatile int i=0;i<1000;++i) ; }}",
+                                        bytes)),
+                       Options{});
+  };
+  const auto small = moved("busy_small", 256), large = moved("busy_large", 4096);
+  ASSERT_TRUE(small && large);
+  // 8 bytes a cycle, and a little for the way; what follows the transfer is no time of the DMA.
+  EXPECT_GE(small->dma_cycles.l2_l1, 32u);
+  EXPECT_LE(small->dma_cycles.l2_l1, 132u);
+  EXPECT_GE(large->dma_cycles.l2_l1 - small->dma_cycles.l2_l1, (4096u - 256u) / 8);
+  EXPECT_LE(large->dma_cycles.l2_l1 - small->dma_cycles.l2_l1, (4096u - 256u) / 8 * 3 / 2);
+  EXPECT_EQ(large->dma_cycles.any, large->dma_cycles.l2_l1);
+  EXPECT_EQ(large->dma_cycles.l3_l2, 0u);
+}
+
+TEST(BusyTime, CountsOverlappingIntervalsOnce) {
+  BusyTime busy;
+  busy.begin(10), busy.begin(12);
+  EXPECT_EQ(busy.at(14), 4u);
+  busy.end(15);
+  EXPECT_EQ(busy.at(16), 6u);
+  busy.end(20);
+  EXPECT_EQ(busy.at(30), 10u);
+  busy.begin(18), busy.end(25);  // heard of late: not counted twice
+  EXPECT_EQ(busy.at(30), 15u);
+  EXPECT_EQ(busy.at(5), 15u);
 }
 
 TEST(Machine, TraceHasCoresFunctionsAndChannels) {
