@@ -32,7 +32,7 @@ Result<Measured> measure(const Job& job, const MemoryOptions& memory, const Memo
   part.manifest.reset();
   if (whole.capacity) part.ddr_capacity = share_of_capacity(whole, totals_of(part.regions));
   TRY(const auto model, make_memory_model(part));
-  TRY(m.run, run_program(m.program, *model, {}));
+  TRY(m.run, run_program(m.program, *model, {.progress = job.options.progress}));
   return m;
 }
 
@@ -74,7 +74,7 @@ Result<Composed> compose(const Job& job, const MemoryOptions& memory) {
   TRY(c.setup, set_up_memory(whole));
   if (c.layers <= 3) {
     TRY(const auto model, make_memory_model(whole));
-    TRY(c.run, run_program(c.program, *model, {}));
+    TRY(c.run, run_program(c.program, *model, {.progress = job.options.progress}));
     c.measured = c.program;
     return c;
   }

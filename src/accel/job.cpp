@@ -40,13 +40,13 @@ struct Step {
 };
 
 Result<Step> run_step(const Program& program, MemoryModel& memory, memory::Picoseconds start,
-                      std::vector<uint8_t>* image) {
+                      std::vector<uint8_t>* image, const std::function<void(std::string_view)>& progress) {
   Step step;
   const auto& m = program.model;
   const int64_t layers = program.options.layers ? program.options.layers : m.layers;
   step.inputs.assign(layers, std::vector<float>(program.options.tokens * m.hidden));
   step.outputs = step.inputs;
-  RunOptions options{.image = image, .start = start};
+  RunOptions options{.image = image, .start = start, .progress = progress};
   options.probed = [&](const Probe& p, const std::vector<float>& values) {
     auto& to = p.name == "input" ? step.inputs : step.outputs;
     std::copy(values.begin(), values.end(), to[p.layer].begin() + p.first_token * m.hidden);
@@ -173,7 +173,7 @@ Result<std::vector<uint8_t>> starting_image(const Job& job, const Program& progr
   longer.resize(static_cast<size_t>(before.memory_bytes));
   CHECK_OK(set_tokens(before, *job.weights, prompt, longer));
   UntimedMemory untimed;
-  CHECK_OK(run_program(before, untimed, {.image = &longer}));
+  CHECK_OK(run_program(before, untimed, {.image = &longer, .progress = job.options.progress}));
   CHECK_OK(copy_cache(before, longer, program, image));
   const auto logits = read_logits(before, longer);
   const int64_t next = logits.empty() ? prompt.back() : std::max_element(logits.begin(), logits.end()) - logits.begin();
@@ -199,11 +199,12 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
         CHECK_OK(set_tokens(program, *job.weights, one, image));
       }
     }
-    TRY(const auto step, run_step(program, memory, result.total, bytes));
+    TRY(const auto step, run_step(program, memory, result.total, bytes, job.options.progress));
     result.steps.push_back(step.run.total);
     result.total += step.run.total;
     if (n == 0) result.run = step.run;
     if (!bytes) continue;
+    if (job.options.progress) job.options.progress("comparing every layer with fp32");
     if (!program.probes.empty()) judge(program, image, step, result);
     if (hooks.stepped) hooks.stepped(n, program, image, step.inputs, step.outputs);
     const auto logits = read_logits(program, image);

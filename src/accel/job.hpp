@@ -31,7 +31,8 @@ struct JobOptions {
   std::vector<int64_t> forced;  // tokens that the steps after the first work on, whatever was chosen
   uint64_t seed = 1;
   bool dma_overlaps = true;
-  std::optional<bool> numerics;  // none: where the memory's image is of a size that a computer holds
+  std::optional<bool> numerics;                    // none: where the memory's image is of a size that a computer holds
+  std::function<void(std::string_view)> progress;  // what is being done; none: nobody wants to know
 };
 
 struct Job {

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cmath>
 #include <functional>
+#include <mutex>
 #include <set>
 #include <thread>
 
@@ -18,13 +19,20 @@ using enum MemoryModelKind;
 constexpr double kStraight = 0.003;  // a curve that is so near its chord is taken for it
 
 // Runs the jobs on a few threads; each writes what it alone owns.
-void run_all(const std::vector<std::function<void()>>& jobs, int threads) {
+void run_all(const std::vector<std::function<void()>>& jobs, const RegimesOptions& options) {
   std::atomic<size_t> next{0};
+  std::mutex mutex;
+  size_t done = 0;
   const auto work = [&] {
-    for (size_t i; (i = next++) < jobs.size();) jobs[i]();
+    for (size_t i; (i = next++) < jobs.size();) {
+      jobs[i]();
+      std::lock_guard lock(mutex);
+      ++done;
+      if (options.progress) options.progress(fmt::format("{} of {} points", done, jobs.size()));
+    }
   };
   std::vector<std::jthread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(work);
+  for (int i = 1; i < options.threads; ++i) others.emplace_back(work);
   work();
 }
 
@@ -159,7 +167,7 @@ Result<RegimeSweep> sweep_regimes(const RegimesOptions& options) {
             check_composition(options.model, sweep.boards[b].machine, cases[b].board, sweep.boards[b].link));
         return {};
       });
-  run_all(jobs, options.threads);
+  run_all(jobs, options);
   for (auto& result : results) CHECK_OK(result);
 
   for (size_t b = 0; b < cases.size(); ++b)

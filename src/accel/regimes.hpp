@@ -4,8 +4,10 @@
 //   TRY(auto sweep, sweep_regimes({.model = smollm, .boards = {custom_a7}, .contexts = {128, 1024, 8192}}));
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "accel/board_machine.hpp"
@@ -29,6 +31,7 @@ struct RegimesOptions {
   std::optional<std::string> format;
   int threads = 2;
   bool check = true;
+  std::function<void(std::string_view)> progress;  // one call at a time, from any thread
 };
 
 struct RegimePoint {

@@ -51,7 +51,11 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
     }
     return machine.run_until(pc);
   };
+  int64_t layer = -1;
   for (const auto& section : program.sections) {
+    if (options.progress && section.layer != std::exchange(layer, section.layer))
+      options.progress(fmt::format("{} tokens after {}, layer {} of {}", program.options.tokens, program.options.past,
+                                   layer + 1, program.options.layers ? program.options.layers : program.model.layers));
     const auto cycles = machine.cycles(), stalls = machine.stall_cycles();
     const auto read = machine.bytes_read(), written = machine.bytes_written();
     CHECK_OK(advance(section.end));

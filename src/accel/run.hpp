@@ -6,6 +6,7 @@
 
 #include <functional>
 #include <map>
+#include <string_view>
 #include <vector>
 
 #include "accel/decoder.hpp"
@@ -19,6 +20,7 @@ struct RunOptions {
   bool host = true;                       // embeddings come over the link first, logits go over it last
   // Called with a probe's tensor, rows of `model.hidden` floats, where there are numerics.
   std::function<void(const Probe&, const std::vector<float>&)> probed;
+  std::function<void(std::string_view)> progress;  // told of each layer that begins
 };
 
 struct RunResult {

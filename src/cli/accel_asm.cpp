@@ -36,9 +36,10 @@ Result<std::string> to_assembly(std::string_view text) {
   return accel::disassemble(words);
 }
 
-void add(CLI::App& group, Chosen& chosen, const char* name, const char* what,
+void add(CLI::App& group, Chosen& chosen, const char* name, const char* what, const char* example,
          Result<std::string> (*work)(std::string_view)) {
   auto* command = group.add_subcommand(name, what);
+  command->footer(fmt::format("Examples:\n  tessera accel {}", example));
   auto flags = std::make_shared<Flags>();
   command->add_option("file", flags->file, "the program")->type_name("F")->required();
   command->add_option("-o,--output", flags->output, "instead of standard output")->type_name("F");
@@ -48,8 +49,8 @@ void add(CLI::App& group, Chosen& chosen, const char* name, const char* what,
 }  // namespace
 
 void add_accel_asm(CLI::App& group, Chosen& chosen) {
-  add(group, chosen, "asm", "Assembly text into hex words", to_words);
-  add(group, chosen, "disasm", "Hex words into assembly text", to_assembly);
+  add(group, chosen, "asm", "Assembly text into hex words", "asm program.asm -o program.hex", to_words);
+  add(group, chosen, "disasm", "Hex words into assembly text", "disasm program.hex", to_assembly);
 }
 
 }  // namespace tessera::cli

@@ -86,6 +86,10 @@ Result<int> make(const Flags& flags) {
 
 void add_accel_manifest(CLI::App& group, Chosen& chosen) {
   auto* command = group.add_subcommand("manifest", "A manifest from another compiler's region maps");
+  command->footer(R"(Examples:
+  tessera accel manifest --regions offsets.json --board custom_a7 -o manifest.json
+  tessera accel manifest --regions offsets.json --sizes bytes.json --board nexys_video --layers 30 -o manifest.json
+where offsets.json is {"W_q": 917504, "K_stored_h0": 5111808, "X": 0} and bytes.json has the same names)");
   auto flags = std::make_shared<Flags>();
   command->add_option("--regions", flags->regions, "names and offsets")->type_name("F.json")->required();
   command->add_option("--sizes", flags->sizes, "names and bytes")->type_name("F.json");

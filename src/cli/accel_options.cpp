@@ -1,7 +1,9 @@
 #include "cli/accel_options.hpp"
 
+#include <chrono>
 #include <iostream>
 
+#include "cli/results.hpp"
 #include "target/target.hpp"
 
 namespace tessera::cli {
@@ -94,6 +96,7 @@ Result<std::optional<target::Board>> find_board(const Text& name) {
 
 Result<accel::JobOptions> resolve(const AccelJobFlags& flags) {
   accel::JobOptions o{.model = flags.model, .weights = flags.weights};
+  o.progress = slow_progress();
   TRY(o.board, find_board(flags.board));
   CHECK_OK(integer("--layers", flags.layers, o.layers, 1, 1 << 20));
   CHECK_OK(integer("--tokens", flags.tokens, o.tokens, 1, 1 << 22));
@@ -167,6 +170,15 @@ Result<accel::MemoryOptions> resolve(const AccelMemoryFlags& flags, const std::o
   CHECK_OK(word("--accounting", flags.accounting, o.accounting,
                 {{"own", accel::Accounting::Own}, {"plena", accel::Accounting::Plena}}));
   return o;
+}
+
+std::function<void(std::string_view)> slow_progress() {
+  using Clock = std::chrono::steady_clock;
+  return [say = progress(), last = Clock::now()](std::string_view what) mutable {
+    if (!say || Clock::now() - last < std::chrono::seconds(1)) return;
+    last = Clock::now();
+    say(what);
+  };
 }
 
 void print_json(const nlohmann::ordered_json& object) {

@@ -29,6 +29,8 @@ Result<accel::MemoryOptions> resolve(const AccelMemoryFlags& flags, const std::o
 Result<bool> dma_overlaps(const AccelMemoryFlags& flags);
 
 Result<std::optional<target::Board>> find_board(const Text& name);
+// Says what is being done, at most once a second and only to a person: nothing of a command that is done by then.
+std::function<void(std::string_view)> slow_progress();
 void print_json(const nlohmann::ordered_json& object);
 
 }  // namespace tessera::cli

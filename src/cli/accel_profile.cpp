@@ -156,6 +156,11 @@ void print_table(const Profiled& p) {
 
 void add_accel_profile(CLI::App& group, Chosen& chosen) {
   auto* command = group.add_subcommand("profile", "Cycles by class, operator and layer, and what bounds each layer");
+  command->footer(R"(Examples:
+  tessera accel profile SmolLM2-135M --board nexys_video                      a prompt of 64 tokens
+  tessera accel profile SmolLM2-135M --board custom_a7 --decode --tokens 1024 one token after 1024
+  tessera accel profile llada-8b --board v80 --json                           8 billion weights, composed
+  tessera accel profile out/ --board nexys_video                              a compiled folder)");
   auto flags = std::make_shared<Flags>();
   add_accel_job(*command, flags->job, "a compiled folder, a preset, or a folder with config.json", true);
   add_accel_memory(*command, flags->memory);

@@ -5,6 +5,7 @@
 #include "accel/regimes.hpp"
 #include "base/file.hpp"
 #include "cli/accel.hpp"
+#include "cli/accel_options.hpp"
 #include "cli/options.hpp"
 #include "target/target.hpp"
 
@@ -54,6 +55,7 @@ Result<accel::Model> model_of(const std::string& name) {
 
 Result<accel::RegimesOptions> resolve(const Flags& flags) {
   accel::RegimesOptions o;
+  o.progress = slow_progress();
   TRY(o.model, model_of(flags.model));
   TRY(o.contexts, accel::parse_contexts(flags.context));
   for (auto& name : flags.boards) {
@@ -101,6 +103,11 @@ Result<int> sweep(const Flags& flags) {
 
 void add_accel_regimes(CLI::App& group, Chosen& chosen) {
   auto* command = group.add_subcommand("regimes", "What fits, what streams, and how fast, over contexts and boards");
+  command->footer(R"(Examples:
+  tessera accel regimes SmolLM2-135M --board nexys_video,custom_a7,v80 --svg regimes.svg
+  tessera accel regimes SmolLM2-135M --board custom_a7 --ddr-capacity 192M --context 3000,3712,3713,4096
+  tessera accel regimes SmolLM2-135M --board custom_a7 --link usb2,pcie_gen2_x4,8e9 --json
+  tessera accel regimes llada-8b --board v80 --context 128:1024       a step over all tokens at once)");
   auto flags = std::make_shared<Flags>();
   command->add_option("model", flags->model, "a preset, or a folder with config.json")->type_name("MODEL")->required();
   command->add_option("--board", flags->boards, "boards to compare")->type_name("B,...")->delimiter(',')->required();

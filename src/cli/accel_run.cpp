@@ -162,6 +162,7 @@ Result<int> run_folder(const Flags& flags) {
   TRY(auto project, accel::read_project(flags.job.model));
   auto& job = project.job;
   TRY(job.options.board, find_board(flags.job.board));
+  job.options.progress = slow_progress();
   TRY(project.program.machine.dma_overlaps, dma_overlaps(flags.memory));
   TRY(const auto memory, resolve(flags.memory, job.options.board));
   if (flags.job.numerics && *flags.job.numerics == "off") project.image.clear();
