@@ -92,7 +92,7 @@ class RegimeMemory : public MemoryModel,
   void from_memory(uint64_t address, bool write, int region, uint64_t transfer);
   void streamed_line(int region, uint64_t line, uint64_t transfer) override;
   void write_to_ring(int region, uint64_t line) override;
-  bool ddr_in_use() const override { return foreground_ > 0 || in_dram_ > 0; }
+  bool ddr_in_use() const override { return foreground_ > 0; }
 
   // regime_swap.cpp: what is brought and evicted
   void make_units();

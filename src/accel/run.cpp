@@ -53,9 +53,10 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   };
   int64_t layer = -1;
   for (const auto& section : program.sections) {
+    const int64_t layers = program.options.layers ? program.options.layers : program.model.layers;
     if (options.progress && section.layer != std::exchange(layer, section.layer))
       options.progress(fmt::format("{} tokens after {}, layer {} of {}", program.options.tokens, program.options.past,
-                                   layer + 1, program.options.layers ? program.options.layers : program.model.layers));
+                                   std::min(layer + 1, layers), layers));
     const auto cycles = machine.cycles(), stalls = machine.stall_cycles();
     const auto read = machine.bytes_read(), written = machine.bytes_written();
     CHECK_OK(advance(section.end));

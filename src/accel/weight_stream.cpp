@@ -8,16 +8,13 @@
 namespace tessera::accel {
 namespace {
 
-// The ring's writes leave the DDR to its readers: few at a time, so that who reads next need not wait for them.
-constexpr int kRingWrites = 8;
+// The ring's writes leave the DDR to its readers: few wait at a time, so that the controller need not turn the bus.
+constexpr int kRingWrites = 16;
 
 }  // namespace
 
 WeightStreamer::WeightStreamer(const RegionMap& map, memory::HostLink& link, StreamOwner& owner, uint64_t ring_bytes)
     : map_(map), link_(link), owner_(owner), ring_lines_(ring_bytes / line_bytes) {
-  const auto& t = link.timing();
-  const auto in_flight = static_cast<unsigned __int128>(t.bytes_per_second) * t.latency.count / 1'000'000'000'000;
-  most_staged_ = kRingWrites + static_cast<size_t>(in_flight + t.packet.count) / line_bytes;
   std::map<uint32_t, std::vector<int>> by_layer;
   for (int r = 0; r < map.size(); ++r)
     if (map[r].kind == Kind::Weight) by_layer[map[r].layer].push_back(r);
@@ -108,12 +105,11 @@ void WeightStreamer::arrived(const Line& l, bool ahead) {
   const bool wanted = readers != waiting_.end();
   const bool near = layer_[static_cast<size_t>(l.region)] == current_ ||
                     layer_[static_cast<size_t>(l.region)] == current_ + 1 || current_ < 0;
-  if (ahead) --ring_used_, --flying_ahead_;  // its room was set aside when it was sent
+  if (ahead) --ring_used_;  // its room was set aside when it was sent
   if (near && (wanted ? reuse_ : ahead) && ring_used_ < ring_lines_) {
     f |= kInRing;
-    ++ring_used_, ++layer.ring_lines;
-    staged_.push_back(l);
-    write_staged();
+    ++ring_used_, ++layer.ring_lines, ++writing_;
+    owner_.write_to_ring(l.region, l.line);
   }
   if (!wanted) return;
   f |= kDelivered;
@@ -125,18 +121,6 @@ void WeightStreamer::arrived(const Line& l, bool ahead) {
 void WeightStreamer::ring_written() {
   --writing_;
   advance();
-}
-
-// Only while the DDR has nothing better to do. What was read in the meantime need not be written any more; what will be
-// read again is worth the DDR's time.
-void WeightStreamer::write_staged() {
-  while (!staged_.empty() && (reuse_ || (writing_ < kRingWrites && !owner_.ddr_in_use()))) {
-    const Line line = staged_.front();
-    staged_.pop_front();
-    if (!(flags(line) & kInRing)) continue;
-    ++writing_;
-    owner_.write_to_ring(line.region, line.line);
-  }
 }
 
 bool WeightStreamer::next_ahead(Line& line) {
@@ -155,14 +139,13 @@ bool WeightStreamer::next_ahead(Line& line) {
 }
 
 void WeightStreamer::advance() {
-  write_staged();
-  while (ring_lines_ > 0 && link_.free() && staged_.size() + flying_ahead_ < most_staged_) {
+  while (ring_lines_ > 0 && link_.free() && writing_ < kRingWrites && !owner_.ddr_in_use()) {
     Job job{.ahead = true};
     const auto most = static_cast<size_t>(link_.timing().packet.count) / line_bytes;
     Line line;
     while (job.lines.size() < most && ring_used_ < ring_lines_ && next_ahead(line)) {
       flags(line) |= kFlying;
-      ++ring_used_, ++flying_ahead_;
+      ++ring_used_;
       job.lines.push_back(line);
     }
     if (job.lines.empty()) return;

@@ -62,7 +62,6 @@ class WeightStreamer : private memory::LinkSink {
   void enter(int layer);
   void leave(Layer& layer);
   bool next_ahead(Line& line);
-  void write_staged();
   void send(Job job);
   static uint64_t key(const Line& l) { return static_cast<uint64_t>(l.region) << 40 | l.line; }
 
@@ -70,10 +69,7 @@ class WeightStreamer : private memory::LinkSink {
   memory::HostLink& link_;
   StreamOwner& owner_;
   uint64_t ring_lines_, ring_used_ = 0;
-  int writing_ = 0;          // lines on their way into the ring
-  size_t flying_ahead_ = 0;  // lines on the wire that nobody waits for
-  std::deque<Line> staged_;  // have arrived, wait until the DDR has time for them
-  size_t most_staged_;       // what the wire and the DDR need to be kept busy
+  int writing_ = 0;  // lines on their way into the ring
   std::vector<Layer> layers_;
   std::vector<int> layer_, place_;  // of each region: its layer, its place there
   int current_ = -1;

@@ -192,13 +192,6 @@ TEST_F(AccelStreaming, AlsoForADecodeStepAfterALongContext) {
             1.15 * std::max(one["busy_cycles"].get<double>() * 10, one["link_ns"].get<double>()));
 }
 
-// The DDR bounds a decode step as soon as the link is faster; then streaming costs what the resident weights do.
-TEST_F(AccelStreaming, AFastLinkIsAsGoodAsResidentWeights) {
-  const std::vector<std::string> step = {"--decode", "--tokens", "256", "--host-bandwidth", "6e9", "--memory-model"};
-  const auto resident = run("2", with(step, {"resident"})), stream = run("2", with(step, {"weight-stream"}));
-  EXPECT_LT(stream["total_ns"].get<double>(), 1.05 * resident["total_ns"].get<double>());
-}
-
 TEST_F(AccelStreaming, WithoutAnyOverlapTheyAddUp) {
   for (const char* bandwidth : {"1.5e9", "2.5e8"}) {
     const auto [total, compute, link] = measure(bandwidth, {"--dma", "blocking", "--prefetch", "off"});

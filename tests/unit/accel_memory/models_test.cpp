@@ -385,23 +385,6 @@ TEST(WeightStreamModel, PhasesWithoutWeightsAreUsedToBringTheNext) {
   EXPECT_LT(time(true), 1e9 + 4 * 1e9 + 4 * 0.3e9);
 }
 
-TEST(WeightStreamModel, WhatIsBroughtAheadKeepsOutOfTheReadersWay) {
-  // Tiles of the cache with short gaps, then weights: the ring is filled in the gaps, and nobody waits for that.
-  const auto regions = layers(4, 399'936, 299'520);
-  auto o = options(WeightStream, regions);
-  const auto time = [&](int64_t bandwidth, bool prefetch) {
-    o.host_bandwidth = bandwidth, o.prefetch = prefetch;
-    Mover m(o);
-    for (auto& r : regions)
-      if (r.kind == Kind::Kv) m.model->nothing_to_bring(r.offset, Bytes(static_cast<int64_t>(r.size)));
-    for (auto& r : regions)
-      if (r.kind != Kind::Activation) m.stream_through(r, 4608, r.kind == Kind::Kv ? 4'000'000 : 2'900'000);
-    return static_cast<double>(m.end().count);
-  };
-  EXPECT_LT(time(6'000'000'000, true), 1.01 * time(6'000'000'000, false));
-  EXPECT_LT(time(6'000'000'000, true), 1.01 * time(1'500'000'000, true));
-}
-
 TEST(WeightStreamModel, ALineReadAgainIsKeptInTheRing) {
   const auto regions = layers(1, 256'000, 1'024);
   auto o = options(WeightStream, regions);
