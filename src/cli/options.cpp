@@ -134,6 +134,8 @@ void add_training(CLI::App& command, TrainingFlags& flags) {
       .add_option("--bn", flags.bn,
                   "batch norm by the statistics of the batch, or by the running ones as they are (default train)")
       ->type_name("train|frozen");
+  command.add_flag("--straight-through", flags.straight_through,
+                   "gradients pass Round, Floor and Ceil as if nothing had been rounded (default: they are 0 there)");
 }
 
 void add_run(CLI::App& command, RunFlags& flags, const std::string& default_steps) {
@@ -208,6 +210,7 @@ Result<void> resolve(const TrainingFlags& flags, train::Options& options) {
     }
   tuning.nesterov = flags.nesterov;
   options.trainable = flags.trainable;
+  options.straight_through = flags.straight_through;
   options.lora_layers = flags.lora_layers;
   if (flags.bn) {
     TRY(options.batch_norm,

@@ -33,7 +33,7 @@ void add_device(CLI::App& command, DeviceFlags& flags);
 struct TrainingFlags {
   Text loss, optimizer, lr, trainable, bn, lora_alpha, lora_layers;
   Text momentum, beta1, beta2, epsilon, weight_decay;
-  bool nesterov = false;
+  bool nesterov = false, straight_through = false;
 };
 void add_training(CLI::App& command, TrainingFlags& flags);
 

@@ -48,6 +48,13 @@ std::string_view elementwise_loss(Loss loss) {
   }
 }
 
+void pass_rounding(Graph& graph) {
+  for (int32_t n = 0; n < static_cast<int32_t>(graph.nodes().size()); ++n)
+    for (auto* rounds : {"Round", "Floor", "Ceil"})
+      if (auto& node = graph.at(NodeId{n}); node.op == OpName{"", rounds})
+        node.attributes.set("straight_through", int64_t{1});
+}
+
 // The truth comes in as one more input: class indices beside the scores' batch axes, or a target like the output.
 Result<void> add_loss(Program& program, Loss loss) {
   auto& graph = program.graph;
@@ -117,6 +124,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
   TRY(auto program, typed_program(std::move(graph), simplify::Compositions::WithoutGradient));
   TRY(auto trainable, prepare_trainable(program.graph, options));
   if (options.batch_norm == BatchNorm::Train) train_batch_norms(program.graph);
+  if (options.straight_through) pass_rounding(program.graph);
   program.parameters = frozen_parameters(program.graph);
   auto dropout_step = add_dropout_step(program.graph);
   CHECK_OK(add_loss(program, *options.loss));

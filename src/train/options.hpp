@@ -40,6 +40,7 @@ struct Options {
   std::optional<float> lora_alpha;         // default 16
   std::optional<std::string> lora_layers;  // default: all linear layers
   BatchNorm batch_norm = BatchNorm::Train;
+  bool straight_through = false;  // gradients pass Round, Floor and Ceil as if nothing had been rounded
 };
 
 float momentum_of(const Options& options);

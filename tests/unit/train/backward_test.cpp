@@ -66,6 +66,31 @@ TEST(Backward, AccumulatedGradientsAgreeWithDifferences) {
   }
 }
 
+// Rounding is flat, and its gradient 0; on request it is that of what was rounded.
+TEST(Backward, RoundingIsPassedOnRequest) {
+  Graph graph;
+  auto x = graph.add_tensor({"x", {DType::F32, {2, 3}}, Role::Input, {}});
+  auto w = graph.add_tensor({"w",
+                             {DType::F32, {3, 2}},
+                             Role::Parameter,
+                             TensorData::f32({3, 2}, std::vector<float>{1.2f, -0.7f, 2.1f, 0.4f, -1.6f, 0.9f})});
+  graph.inputs = {x};
+  ops::Builder build(graph);
+  graph.outputs = {build.node({"", "Round"}, {build.node({"", "MatMul"}, {x, w}, {}, "product")}, {}, "rounded")};
+  ASSERT_TRUE(build.status());
+  for (bool straight : {false, true}) {
+    auto program = training_program(graph, {}, {.loss = Loss::Mse, .straight_through = straight});
+    ASSERT_TRUE(program) << program.error().text();
+    std::mt19937 random(5);
+    auto values = ops::evaluate(program->graph, inputs(*program, random)).value();
+    double sum = 0;
+    for (auto& node : program->graph.nodes())
+      if (node.op.type == "InPlaceAccumulatorV2")
+        for (auto v : values[static_cast<size_t>(node.inputs[1].index)].v) sum += std::abs(v);
+    EXPECT_EQ(sum > 0, straight);
+  }
+}
+
 TEST(Backward, ATensorWithTwoConsumersGetsTheSumOfBoth) {
   Graph g;
   auto x = g.add_tensor({"x", {DType::F32, {2}}, Role::Parameter, TensorData::f32({2}, std::vector<float>{2, 3})});
