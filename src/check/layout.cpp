@@ -161,7 +161,8 @@ Result<void> judge_aliases(const Subject& s) {
   for (auto& node : s.graph.nodes())
     for (auto in : node.inputs)
       for (auto out : node.outputs)
-        if (in && out && storage_of(in) >= 0 && storage_of(in) == storage_of(out))
+        if (in && out && storage_of(in) >= 0 && storage_of(in) == storage_of(out) &&
+            s.plan.storages[static_cast<size_t>(storage_of(in))].in_turn)
           group[static_cast<size_t>(root(out.index))] = root(in.index);
   for (auto& storage : s.plan.storages)
     for (auto member : storage.members)

@@ -32,7 +32,7 @@ Ran run_program(const std::vector<std::string>& command, const fs::path& folder)
   if (child == 0) {
     redirect(streams / "out", 1);
     redirect(streams / "err", 2);
-    if (chdir(folder.c_str()) == 0) execv(arguments[0], arguments.data());
+    if (chdir(folder.c_str()) == 0) execvp(arguments[0], arguments.data());
     _exit(127);
   }
   int status = 0;

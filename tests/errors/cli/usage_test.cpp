@@ -13,7 +13,7 @@ TEST_F(Usage, UnknownOptionSuggestsTheNearest) {
   refused({"train", "simplemlp", "--buffring", "single"}, {"--buffring: unknown option", "did you mean --buffering?"});
 }
 TEST_F(Usage, OptionThatDoesNotExistYetIsNotIgnored) {
-  refused({"train", "simplemlp", "--plot", "loss.svg"}, {"--plot: unknown option"});
+  refused({"train", "simplemlp", "--plots", "loss.svg"}, {"--plots: unknown option"});
 }
 TEST_F(Usage, UnknownOptionWithoutANeighbourPointsToHelp) {
   refused({"train", "simplemlp", "--quux"}, {"--quux: unknown option", "tessera train --help"});

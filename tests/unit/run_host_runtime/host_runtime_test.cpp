@@ -53,7 +53,7 @@ class HostRuntime : public testing::Test {
                                         "test.c",
                                         "-o",
                                         "test"};
-    for (const char* file : {"cluster.c", "transfer.c", "engines.c", "memory.c"})
+    for (const char* file : {"cluster.c", "transfer.c", "engines.c", "memory.c", "record.c"})
       command.push_back(runtime + "host/" + file);
     if (sanitize) command.insert(command.end(), {"-DTS_SANITIZE", "-g1", "-fsanitize=address,undefined"});
     auto built = run_process(command, {.directory = place_.path});
