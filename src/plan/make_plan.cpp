@@ -143,8 +143,9 @@ std::optional<Bytes> Planner::smallest(std::optional<Bytes> Options::*budget, By
   };
   if (!fits(most)) return std::nullopt;
   Bytes low = (options_.*budget).value_or(Bytes(0)), high = most;  // low does not fit, high does
-  const int64_t close = budget == &Options::l1 ? 1 : most.count / 4096;
-  while (high.count - low.count > close) {
+  constexpr int64_t kSmall = 1 << 20;
+  auto close = [&] { return most.count <= kSmall ? 1 : std::max<int64_t>(1, high.count / 4096); };
+  while (high.count - low.count > close()) {
     Bytes middle((low.count + high.count) / 2);
     (fits(middle) ? high : low) = middle;
   }
@@ -152,10 +153,12 @@ std::optional<Bytes> Planner::smallest(std::optional<Bytes> Options::*budget, By
 }
 
 Error Planner::with_way_out(Error refusal) const {
+  if (!options_.advise) return refusal;
   for (auto& [name, budget, level] : kKnobs)
-    if (options_.*budget && *(options_.*budget) < memory(level))
+    if (options_.*budget && *(options_.*budget) < memory(level) && !(level == kL3 && *options_.l3 == 0_B))
       if (auto works = smallest(budget, memory(level)))
         return std::move(refusal).hint(fmt::format("the smallest that works is {} {}", name, format_bytes(*works)));
+  if (options_.l3 == 0_B) return std::move(refusal).hint("without --l3 0, what does not fit moves to L3");
   if (options_.home == Home::L2) return std::move(refusal).hint("--home auto moves what does not fit to L3");
   if (!options_.tiling) return std::move(refusal).hint("with tiling on, operators work on parts of their tensors");
   return refusal;

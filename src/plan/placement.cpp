@@ -50,6 +50,15 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
     if (!has_l3) return input_error("--home L3: there is no L3").hint("give it a budget with --l3, or use --home L2");
     for (auto& s : storages.storages) s.level = kL3;
   }
+  // What must be alive at once and is more than all memories together needs no search.
+  auto anywhere = found.storages;
+  for (auto& s : anywhere) s.level = kL2;
+  auto alive = live_bytes(anywhere, kL2, program.graph.nodes().size());
+  auto most = alive.empty() ? 0_B : std::ranges::max(alive);
+  auto room = budgets.arena(kL1) + budgets.arena(kL2) + (has_l3 ? budgets.arena(kL3) : 0_B);
+  if (most > room)
+    return does_not_fit("{} bytes of tensors are alive at once; L1, L2 and L3 have room for {}", most.count,
+                        room.count);
   Traffic traffic(program, problems, storages);
   // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not.
   std::optional<Error> refused;

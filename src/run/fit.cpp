@@ -46,6 +46,7 @@ class Fitter {
   plan::Options with(plan::LevelId level, std::optional<Bytes> bytes) const {
     auto options = options_;
     budget(options, level) = bytes;
+    options.advise = false;
     return options;
   }
   static report::ArenaFit arena_of(const plan::Plan& plan, plan::LevelId level) {
@@ -56,7 +57,7 @@ class Fitter {
 
   // A chip that has enough of one memory, to find out how much that would be.
   target::Target roomy(plan::LevelId level) const {
-    constexpr Bytes kEnough(int64_t{1} << 30);
+    constexpr Bytes kEnough(int64_t{1} << 26);
     auto target = loaded_.target;
     auto& size = target.memories[static_cast<size_t>(level)].size;
     size = std::max(size, kEnough);
