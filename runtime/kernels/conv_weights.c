@@ -10,7 +10,8 @@ struct run {
 
 static struct run run_of(const struct ts_conv_weights_args* p, int32_t axis, int32_t tap) {
   const int32_t at = p->at[axis] + tap * p->dilation[axis], stride = p->stride[axis];
-  struct run r = {ts_above(-at, stride), ts_min(p->y_size[axis], ts_above(p->x_size[axis] - at, stride))};
+  const int32_t end = p->y_size[axis]; /* a tap that meets nothing has its empty run within the axis too */
+  struct run r = {ts_min(end, ts_above(-at, stride)), ts_min(end, ts_above(p->x_size[axis] - at, stride))};
   if (r.to < r.from) r.to = r.from;
   return r;
 }
