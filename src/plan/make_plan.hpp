@@ -32,7 +32,7 @@ Result<Plan> make_plan(const train::Program& program, const target::Target& targ
 // little.
 struct Smallest {
   Bytes budget;
-  std::string below;  // what one byte less is refused with
+  std::string below;  // what one byte less is refused with; empty where it would do, the search being coarse
 };
 Result<Smallest> smallest_budget(const train::Program& program, const target::Target& target, const Options& options,
                                  LevelId level);

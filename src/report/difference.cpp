@@ -5,19 +5,12 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
 
+#include "report/json.hpp"
 #include "report/table.hpp"
 
 namespace tessera::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 // Measured on both sides, else estimated.
 double change(const OperatorDifference& op) {

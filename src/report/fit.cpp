@@ -3,19 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "report/json.hpp"
 #include "report/table.hpp"
 
 namespace tessera::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json to_json(const ArenaFit& arena) {
   return {{"bytes", arena.bytes}, {"lower_bound", arena.lower_bound}, {"gap_percent", 100 * arena.gap()}};

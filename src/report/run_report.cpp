@@ -3,17 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <nlohmann/json.hpp>
+
+#include "report/json.hpp"
 
 namespace tessera::report {
 namespace {
-
-using Json = nlohmann::ordered_json;
-
-template <class T>
-Json or_null(const std::optional<T>& value) {
-  return value ? Json(*value) : Json(nullptr);
-}
 
 Json by_name(const std::vector<LevelBytes>& levels) {
   Json object = Json::object();
