@@ -29,60 +29,69 @@ enum {
   MOST_BYTES = 1 << 19, /* in a transaction of the blocking calls */
 };
 
-/* By direction: 1 reads. */
+/* By direction: 1 reads. Counted over all time; `ended` as the engine's status last said it. Every word of these and of
+ * a request costs the cluster a passage to L2, hence as few as can be. */
 static struct {
-  uint32_t started; /* transactions, over all time */
+  uint32_t started, ended;
   pi_cl_ram_req_t *first, *last;
 } queues[2];
+
+enum { QUEUED = 2 }; /* beside the direction */
 
 static inline volatile uint32_t* hyper(uint32_t id, uint32_t offset) {
   return ts_register(TS_CHIP_UDMA + HYPER + id * ID_SPAN + offset);
 }
 
-static void start(pi_cl_ram_req_t* request) {
-  const uint32_t id = (uint32_t)request->ext2loc, side = id ? RX : TX;
-  const int strided = request->length < request->size;
+/* The transaction's number. */
+static uint32_t start(uint32_t id, uint32_t ram, uint32_t data, uint32_t size, uint32_t stride, uint32_t length) {
+  const uint32_t side = id ? RX : TX;
+  const int strided = length < size;
   *hyper(id, TWO_D) = (uint32_t)strided;
   if (strided) {
-    *hyper(id, TWO_D + 4) = request->length;
-    *hyper(id, TWO_D + 8) = request->stride;
+    *hyper(id, TWO_D + 4) = length;
+    *hyper(id, TWO_D + 8) = stride;
   }
   *hyper(id, SETUP) = id ? MEMORY_READ : MEMORY_WRITE;
-  *hyper(id, RAM_ADDRESS) = request->ram;
-  *hyper(id, side) = request->data;
-  *hyper(id, side + 4) = request->size;
+  *hyper(id, RAM_ADDRESS) = ram;
+  *hyper(id, side) = data;
+  *hyper(id, side + 4) = size;
   *hyper(id, side + 8) = START;
-  request->id = (int32_t)++queues[id].started;
-  request->queued = 0;
+  return ++queues[id].started;
 }
 
-static uint32_t in_flight(uint32_t id) {
-  return *hyper(id, STATUS) >> 1;
+static uint32_t ended(uint32_t id) {
+  return queues[id].ended = queues[id].started - (*hyper(id, STATUS) >> 1);
+}
+
+static int has_room(uint32_t id) {
+  return queues[id].started - queues[id].ended < FIFO || queues[id].started - ended(id) < FIFO;
 }
 
 static void start_queued(uint32_t id) {
-  while (queues[id].first && in_flight(id) < FIFO) {
-    pi_cl_ram_req_t* request = queues[id].first;
-    queues[id].first = request->next;
-    start(request);
+  for (pi_cl_ram_req_t* r; (r = queues[id].first) && has_room(id);) {
+    queues[id].first = r->next;
+    r->id = (int32_t)start(id, r->ram, r->data, r->size, r->stride, r->length);
+    r->ext2loc = (int32_t)id;
   }
 }
 
-static void enqueue(uint32_t ram, void* data, uint32_t size, uint32_t stride, uint32_t length, uint32_t id,
+static void enqueue(uint32_t ram, void* to, uint32_t size, uint32_t stride, uint32_t length, uint32_t id,
                     pi_cl_ram_req_t* req) {
-  req->ram = ram;
-  req->data = (uint32_t)(uintptr_t)data;
-  req->size = size;
-  req->stride = stride;
-  req->length = length;
-  req->ext2loc = (int32_t)id;
-  start_queued(id);
-  if (!queues[id].first && in_flight(id) < FIFO) {
-    start(req);
+  const uint32_t data = (uint32_t)(uintptr_t)to;
+  TS_RULE_NOTE(req->data, data);
+  if (queues[id].first) start_queued(id);
+  if (!queues[id].first && has_room(id)) {
+    req->ext2loc = (int32_t)id;
+    req->id = (int32_t)start(id, ram, data, size, stride, length);
     return;
   }
-  req->queued = 1;
-  req->next = NULL;
+  *req = (pi_cl_ram_req_t){.ram = ram,
+                           .data = data,
+                           .size = size,
+                           .stride = stride,
+                           .length = length,
+                           .ext2loc = (int32_t)(id | QUEUED),
+                           .state = req->state};
   if (queues[id].first)
     queues[id].last->next = req;
   else
@@ -107,14 +116,11 @@ void pi_cl_ram_write(struct pi_device* device, uint32_t ram, void* data, uint32_
   pi_cl_ram_copy(device, ram, data, size, 0, req);
 }
 
-/* Started, and no longer among the last ones of its id that are under way. */
-static int done(const pi_cl_ram_req_t* request) {
-  const uint32_t id = (uint32_t)request->ext2loc;
-  return !request->queued && queues[id].started - in_flight(id) - (uint32_t)request->id < 1u << 31;
-}
-
-static void finish(const pi_cl_ram_req_t* request) {
-  while (!done(request)) start_queued((uint32_t)request->ext2loc);
+static void finish(const volatile pi_cl_ram_req_t* request) {
+  while (request->ext2loc & QUEUED) start_queued((uint32_t)request->ext2loc & 1);
+  const uint32_t id = (uint32_t)request->ext2loc, number = (uint32_t)request->id;
+  while (queues[id].ended - number >= 1u << 31 && ended(id) - number >= 1u << 31)
+    if (queues[id].first) start_queued(id);
 }
 
 void pi_cl_ram_copy_wait(pi_cl_ram_req_t* req) {
