@@ -87,23 +87,28 @@ void Layout::add_slots(std::vector<TiledNode>& nodes, int level, std::vector<Ten
     auto& plan = plan_.nodes[static_cast<size_t>(n.position)];
     auto before = i > 0 ? nodes[i - 1].position : n.position;
     auto after = i + 1 < nodes.size() ? nodes[i + 1].position : n.position;
-    for (auto& t : travellers(n.problem)) {
+    auto all = travellers(n.problem);
+    for (size_t k = 0; k < all.size(); ++k) {
+      auto& t = all[k];
       Tenant tenant{.name = n.problem.node.node.name, .own = {n.position, n.position}};
       tenant.life = tenant.own;
       tenant.alignment = std::max(level == kL1 ? n.problem.l1.alignment : n.problem.l2.alignment, t.element_size);
-      auto visit = [&](OperandPlan& operand) {
+      auto visit = [&](Tenant& slots, OperandPlan& operand) {
         for (auto& hop : operand.hops) {
           if (hop.to != level) continue;
-          tenant.size = hop.slot_size * hop.slots;
-          tenant.offsets.push_back(&hop.offset);
-          if (hop.early) tenant.life.first = before, tenant.flags.push_back(&hop.early);
-          if (hop.late) tenant.life.last = after, tenant.flags.push_back(&hop.late);
+          slots.size = hop.slot_size * hop.slots;
+          slots.offsets.push_back(&hop.offset);
+          if (hop.early) slots.life.first = before, slots.flags.push_back(&hop.early);
+          if (hop.late) slots.life.last = after, slots.flags.push_back(&hop.late);
         }
       };
-      if (t.input >= 0) visit(plan.inputs[static_cast<size_t>(t.input)]);
-      if (t.output >= 0) visit(plan.outputs[static_cast<size_t>(t.output)]);
-      if (t.scratch >= 0) visit(plan.scratch[static_cast<size_t>(t.scratch)]);
-      if (!tenant.offsets.empty()) out.push_back(std::move(tenant));
+      Tenant going = tenant;
+      auto& goes = level == kL2 && n.tiling.l2[k].apart ? going : tenant;
+      if (t.input >= 0) visit(tenant, plan.inputs[static_cast<size_t>(t.input)]);
+      if (t.output >= 0) visit(goes, plan.outputs[static_cast<size_t>(t.output)]);
+      if (t.scratch >= 0) visit(tenant, plan.scratch[static_cast<size_t>(t.scratch)]);
+      for (auto* one : {&tenant, &going})
+        if (!one->offsets.empty()) out.push_back(std::move(*one));
     }
   }
 }

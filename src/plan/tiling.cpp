@@ -340,7 +340,9 @@ std::optional<Tiling> Search::buffered(const std::vector<TileLevel>& nest, bool 
       return twice && t.scratch < 0 && period(*t.map, loops, level) < loops.total() ? 2 : 1;
     };
     if (passes_l1(t)) tiling.l1[i] = {slots(near), slot_size(t, nest[static_cast<size_t>(near)].tile, p_.l1)};
-    if (passes_l2(t) && near > 0) tiling.l2[i] = {slots(0), slot_size(t, nest[0].tile, p_.l2)};
+    // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
+    if (passes_l2(t) && near > 0)
+      tiling.l2[i] = {slots(0), slot_size(t, nest[0].tile, p_.l2), t.in && t.out && slots(0) == 2};
     tiling.l1_bytes += tiling.l1[i].bytes();
     tiling.l2_bytes += tiling.l2[i].bytes();
   }

@@ -47,7 +47,8 @@ std::vector<Traveller> travellers(const TilingProblem& problem);
 struct Slots {
   int count = 0;
   Bytes size;
-  Bytes bytes() const { return size * count; }
+  bool apart = false;  // what comes and what goes of an in-place operand have slots of their own
+  Bytes bytes() const { return size * count * (apart ? 2 : 1); }
 };
 
 struct Tiling {

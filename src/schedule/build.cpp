@@ -125,16 +125,13 @@ class ScheduleBuilder {
       b.inputs.push_back({home(plan.inputs[i], node.inputs[i]),
                           slots(id, around, plan.inputs[i], fmt::format("{}_in{}", node.name, i))});
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
-      auto partner = in_place(plan, o);
       b.outputs.push_back({home(plan.outputs[o], node.outputs[o]), {}});
-      if (partner < 0) {
-        b.outputs[o].slots = slots(id, around, plan.outputs[o], fmt::format("{}_out{}", node.name, o));
-        continue;
+      for (auto& hop : plan.outputs[o].hops) {
+        auto shared = in_place(plan, b, hop);
+        if (shared.index >= 0 && hop.late) out_.buffers[static_cast<size_t>(shared.index)].life.last = around.last;
+        b.outputs[o].slots.push_back(
+            shared.index >= 0 ? shared : slots_of(id, around, hop, fmt::format("{}_out{}", node.name, o)));
       }
-      b.outputs[o].slots = b.inputs[static_cast<size_t>(partner)].slots;
-      for (size_t h = 0; h < plan.outputs[o].hops.size(); ++h)
-        if (plan.outputs[o].hops[h].late)
-          out_.buffers[static_cast<size_t>(b.outputs[o].slots[h].index)].life.last = around.last;
     }
     for (size_t s = 0; s < plan.scratch.size(); ++s)
       b.scratch.push_back({BufferId{plan.scratch[s].home.index},
@@ -147,28 +144,28 @@ class ScheduleBuilder {
     return BufferId{plan_.storage_of[static_cast<size_t>(tensor.index)].index};
   }
 
-  // Slots at the same place in the near memory are the same slots: the plan's way of saying in place.
-  int in_place(const plan::NodePlan& plan, size_t output) const {
-    auto& hops = plan.outputs[output].hops;
-    if (hops.empty()) return -1;
-    for (size_t i = 0; i < plan.inputs.size(); ++i) {
-      auto& other = plan.inputs[i].hops;
-      if (!other.empty() && other[0].to == hops[0].to && other[0].offset == hops[0].offset &&
-          other[0].slot_size == hops[0].slot_size)
-        return static_cast<int>(i);
-    }
-    return -1;
+  // Slots at the same place in a memory are the same slots: the plan's way of saying in place.
+  BufferId in_place(const plan::NodePlan& plan, const NodeBuffers& buffers, const plan::Hop& hop) const {
+    for (size_t i = 0; i < plan.inputs.size(); ++i)
+      for (size_t h = 0; h < plan.inputs[i].hops.size(); ++h) {
+        auto& other = plan.inputs[i].hops[h];
+        if (other.to == hop.to && other.offset == hop.offset && other.slot_size == hop.slot_size)
+          return buffers.inputs[i].slots[h];
+      }
+    return {};
   }
 
   std::vector<BufferId> slots(NodeId id, plan::Lifetime around, const plan::OperandPlan& operand,
                               const std::string& name) {
     std::vector<BufferId> out;
-    for (auto& hop : operand.hops) {
-      plan::Lifetime life{hop.early ? around.first : id.index, hop.late ? around.last : id.index};
-      out_.buffers.push_back({names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, life, {}});
-      out.push_back(BufferId{static_cast<int32_t>(out_.buffers.size()) - 1});
-    }
+    for (auto& hop : operand.hops) out.push_back(slots_of(id, around, hop, name));
     return out;
+  }
+
+  BufferId slots_of(NodeId id, plan::Lifetime around, const plan::Hop& hop, const std::string& name) {
+    plan::Lifetime life{hop.early ? around.first : id.index, hop.late ? around.last : id.index};
+    out_.buffers.push_back({names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, life, {}});
+    return BufferId{static_cast<int32_t>(out_.buffers.size()) - 1};
   }
 
   const Graph& graph_;

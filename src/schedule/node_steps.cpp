@@ -30,6 +30,7 @@ Result<void> NodeSteps::collect() {
         ways_[i].partner = static_cast<int>(o);
         ways_[o].partner = static_cast<int>(i);
       }
+  for (auto& way : ways_) way.deep = way.level < innermost() && way.doubled() && !way.resident() && way.partner < 0;
   return {};
 }
 
@@ -154,9 +155,13 @@ void NodeSteps::tile_loop(NodeSteps* before, NodeSteps* after) {
 // What is fetched once is fetched here, and the first tile of everything that is fetched ahead: from the outside in.
 void NodeSteps::prologue(Block& body) {
   auto first = steps_->at(0, "", body);
-  for (int level = 0; level <= innermost(); ++level)
+  for (int level = 0; level <= innermost(); ++level) {
     for (auto& way : ways_)
       if (way.in() && way.level == level && (way.resident() || way.doubled()) && !way.early) fetch(way, 0, first, body);
+    for (auto& way : ways_)
+      if (way.in() && way.level == level && way.deep)
+        fetch(way, way.period, steps_->at(way.period, "next_", body), body);
+  }
   for (auto& way : ways_)
     if (way.in() && way.level == innermost() && way.resident()) wait(way, 0, first, body);
 }
@@ -165,6 +170,7 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
   for (int level = 0; level <= innermost(); ++level) fetch_now(level, t, tiles, body);
   for (int level = 0; level <= innermost(); ++level) fetch_ahead(level, t, body);
   arrive(t, tiles, body);
+  fetch_far(t, body);
   free_slots(t, body);
   Block next, last;
   if (after) after->issue_early(0, section_.variables, next);
@@ -172,6 +178,7 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
   body.push_back({kernel(t, tiles.back())});
   if (before) before->wait_late(section_.variables, last);
   guard(equal(t, 0), std::move(last), body);
+  send_far(t, body);
   for (int level = innermost(); level >= 0; --level) write_back(level, t, tiles, body);
 }
 
@@ -195,7 +202,7 @@ void NodeSteps::by_period(Which which, Each each) {
 bool NodeSteps::ahead_across(const Way& way) const {
   if (way.outer < 0) return true;
   auto& outer = ways_[static_cast<size_t>(way.outer)];
-  return outer.resident() || (outer.doubled() && way.partner < 0);
+  return outer.resident() || (outer.doubled() && outer.partner < 0);
 }
 
 // What passes through an outer slot is there only when that has arrived.
@@ -230,22 +237,25 @@ void NodeSteps::fetch_now(int level, const Expr& t, const TileBoxes& tiles, Bloc
 
 void NodeSteps::fetch_ahead(int level, const Expr& t, Block& body) {
   for (bool across : {true, false})
-    by_period([&](auto& way) { return way.in() && way.level == level && way.doubled() && ahead_across(way) == across; },
-              [&](int64_t period, int64_t span, auto& group) {
-                Expr local = span == total() ? t : t % span;
-                if (!across && period == span) return;
-                Block ahead, old;
-                // An in-place slot is free again only when what was written back from it has left.
-                auto before = steps_->at(t - period, "old_", old);
-                for (auto* way : group)
-                  if (way->partner >= 0) wait(ways_[static_cast<size_t>(way->partner)], t / period - 1, before, old);
-                drop_unused(old);
-                guard(less(period - 1, local), std::move(old), ahead);
-                auto next = steps_->at(t + period, "next_", ahead);
-                for (auto* way : group) fetch(*way, t + period, next, ahead);
-                auto within = across ? less(t + period, total()) : less(local + period, span);
-                guard(both(equal(t % period, 0), within), std::move(ahead), body);
-              });
+    by_period(
+        [&](auto& way) {
+          return way.in() && way.level == level && way.doubled() && !way.deep && ahead_across(way) == across;
+        },
+        [&](int64_t period, int64_t span, auto& group) {
+          Expr local = span == total() ? t : t % span;
+          if (!across && period == span) return;
+          Block ahead, old;
+          // An in-place slot is free again only when what was written back from it has left.
+          auto before = steps_->at(t - period, "old_", old);
+          for (auto* way : group)
+            if (way->partner >= 0) wait(ways_[static_cast<size_t>(way->partner)], t / period - 1, before, old);
+          drop_unused(old);
+          guard(less(period - 1, across ? t : local), std::move(old), ahead);
+          auto next = steps_->at(t + period, "next_", ahead);
+          for (auto* way : group) fetch(*way, t + period, next, ahead);
+          auto within = across ? less(t + period, total()) : less(local + period, span);
+          guard(both(equal(t % period, 0), within), std::move(ahead), body);
+        });
 }
 
 void NodeSteps::arrive(const Expr& t, const TileBoxes& tiles, Block& body) {
@@ -257,9 +267,61 @@ void NodeSteps::arrive(const Expr& t, const TileBoxes& tiles, Block& body) {
             });
 }
 
+// When the last tile that an outer slot holds has gone inwards, the slot is free: its next tile but one may come, and
+// has the time of a whole turn for that.
+void NodeSteps::fetch_far(const Expr& t, Block& body) {
+  by_period([](auto& way) { return way.in() && way.deep; },
+            [&](int64_t period, int64_t, auto& group) {
+              Block now;
+              Expr then = t + (1 + period);
+              auto next = steps_->at(then, "far_", now);
+              for (auto* way : group) fetch(*way, then, next, now);
+              guard(both(equal((t + 1) % period, 0), less(then, total())), std::move(now), body);
+            });
+}
+
+// An outer slot that was filled in the turn before leaves under this turn's kernels, not before them: by now all of it
+// has come out of the near memory. Before the first tile of this turn comes out, what stood in its slot has left.
+void NodeSteps::send_far(const Expr& t, Block& body) {
+  by_period([](auto& way) { return !way.in() && way.deep; },
+            [&](int64_t period, int64_t, auto& group) {
+              Block now;
+              auto filled = steps_->at(t - 1, "far_", now);
+              for (auto* way : group) {
+                for (auto& inner : ways_) {
+                  if (inner.in() || !inner.doubled() || inner.outer < 0) continue;
+                  if (&ways_[static_cast<size_t>(inner.outer)] != way) continue;
+                  Block out;
+                  wait(inner, (t - 1) / inner.period, filled, out);
+                  // In place, its slot was needed for the next tile, as long as there was one.
+                  guard(inner.partner < 0 ? Expr(1) : equal(t, total() - inner.period), std::move(out), now);
+                }
+                issue(*way, t - 1, filled, now);
+              }
+              guard(both(equal(t % period, 0), less(0, t)), std::move(now), body);
+            });
+  for (auto& inner : ways_) {
+    if (inner.in() || !under_deep(inner)) continue;
+    auto& way = ways_[static_cast<size_t>(inner.outer)];
+    Block now;
+    wait(way, t / way.period - 2, steps_->at(t - 2 * way.period, "old_", now), now);
+    guard(both(equal(t % way.period, inner.period - 1), less(2 * way.period - 1, t)), std::move(now), body);
+  }
+}
+
 // A slot that was written back two turns ago may be written again once that has left.
 void NodeSteps::free_slots(const Expr& t, Block& body) {
-  by_period([](auto& way) { return !way.in() && way.doubled() && way.partner < 0; },
+  // What passes through a deep slot was waited for when that slot left.
+  by_period([&](auto& way) { return !way.in() && way.doubled() && way.partner < 0 && under_deep(way); },
+            [&](int64_t period, int64_t span, auto& group) {
+              if (period == span) return;
+              Block now;
+              auto old = steps_->at(t - 2 * period, "old_", now);
+              for (auto* way : group) wait(*way, t / period - 2, old, now);
+              auto open = both(less(2 * period - 1, t), less(0, (t / period - 1) % (span / period)));
+              guard(both(equal(t % period, 0), open), std::move(now), body);
+            });
+  by_period([&](auto& way) { return !way.in() && way.doubled() && way.partner < 0 && !way.deep && !under_deep(way); },
             [&](int64_t period, int64_t span, auto& group) {
               if (2 * period >= span) return;
               Block now;
@@ -271,7 +333,7 @@ void NodeSteps::free_slots(const Expr& t, Block& body) {
 }
 
 void NodeSteps::write_back(int level, const Expr& t, const TileBoxes& tiles, Block& body) {
-  by_period([&](auto& way) { return !way.in() && way.level == level; },
+  by_period([&](auto& way) { return !way.in() && way.level == level && !way.deep; },
             [&](int64_t period, int64_t, auto& group) {
               Block now;
               for (auto* way : group) send_home(*way, t, tiles, now);
@@ -300,7 +362,7 @@ void NodeSteps::epilogue(Block& body) {
   auto end = steps_->at(total() - 1, "", body);
   for (int level = innermost(); level >= 0; --level)
     for (auto& way : ways_)
-      if (!way.in() && way.resident() && way.level == level) send_home(way, total() - 1, end, body);
+      if (!way.in() && (way.resident() || way.deep) && way.level == level) send_home(way, total() - 1, end, body);
   for (auto& way : ways_)
     if (!way.in() && way.outer < 0 && !way.late && (way.resident() || way.doubled()))
       for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)

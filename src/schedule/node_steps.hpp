@@ -41,6 +41,7 @@ struct Way {
   int outer = -1;                 // the way over the hop outside, in the same direction
   int partner = -1;               // the other direction of an in-place operand
   bool early = false, late = false;
+  bool deep = false;  // from far away and double buffered: the tile after the next one is on its way as well
   int first_handle = 0, pool = 1;
 
   bool in() const { return direction == Transfer::Direction::In; }
@@ -88,11 +89,14 @@ class NodeSteps {
   void fetch_now(int level, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch_ahead(int level, const Expr& t, Block& body);
   void arrive(const Expr& t, const TileBoxes& tiles, Block& body);
+  void fetch_far(const Expr& t, Block& body);
   void free_slots(const Expr& t, Block& body);
+  void send_far(const Expr& t, Block& body);
   void write_back(int level, const Expr& t, const TileBoxes& tiles, Block& body);
   void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   bool ahead_across(const Way& way) const;
+  bool under_deep(const Way& way) const { return way.outer >= 0 && ways_[static_cast<size_t>(way.outer)].deep; }
   int64_t span(const Way& way) const { return way.outer >= 0 ? ways_[static_cast<size_t>(way.outer)].period : total(); }
 
   Kernel kernel(const Expr& t, const ops::SymbolicBox& tile);
