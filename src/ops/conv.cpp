@@ -82,8 +82,13 @@ Result<std::vector<TensorId>> expand(ExpandContext& e) {
   return without_activation(e, {"", "Conv"}, 3, addend);
 }
 
+// A bias beside a product of matrices and an activation are another pass over what was made.
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
-  return conv_cycles(space(n), tile, cores);
+  auto s = space(n);
+  double passes = (fused(n) ? 1 : 0) + (s.matrices() && n.has_input(2) ? 1 : 0), made = passes > 0 ? 1 : 0;
+  for (auto d : {s.n, s.g, transposed(n) ? s.c : s.m, s.place[0], s.place[1], s.place[2]})
+    made *= static_cast<double>(tile[static_cast<size_t>(d)]);
+  return conv_cycles(s, tile, cores) + 10 * passes * made / cores;
 }
 
 int64_t macs(const NodeContext& n) {

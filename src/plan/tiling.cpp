@@ -46,7 +46,11 @@ namespace {
 
 // Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
 // external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
-constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 150;
+constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
+
+// A word of L2 that a kernel reads or writes itself, beyond what one of L1 takes; of those, a multiplication in blocks
+// of four by four.
+constexpr double kFarWord = 14, kWordsOfMac = 0.44;
 
 // Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
 // combine; multiples of four beside them, because kernels are blocked by four.
@@ -119,7 +123,7 @@ class Search {
           once(t, whole_, t.map->view, *p_.l2.engine, Way::In) + once(t, whole_, t.map->view, *p_.l2.engine, Way::Out);
     }
     if (tiling.l2_bytes > p_.l2.budget) return std::nullopt;
-    tiling.cycles = p_.op->cycles(p_.node, whole_, p_.cores) + moved;
+    tiling.cycles = p_.op->cycles(p_.node, whole_, p_.cores) + words_far_away() * kFarWord / p_.cores + moved;
     return tiling;
   }
 
@@ -150,6 +154,20 @@ class Search {
 
   Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile, const Floor& floor) const {
     return align_up(Bytes(count(extents(*t.map, tile)) * t.element_size), std::max(floor.alignment, t.element_size));
+  }
+
+  // What a call on whole tensors reads and writes of L2: every element, and where they are multiplied, again and again.
+  double words_far_away() const {
+    double words = 0;
+    for (auto& t : travellers_)
+      if (t.home != kL1) words += static_cast<double>(count(t.map->view)) * (t.in && t.out ? 2 : 1);
+    if (!p_.op->macs) return words;
+    double macs = static_cast<double>(p_.op->macs(p_.node)), made = 1;
+    for (auto& t : travellers_)
+      if (t.out) made = std::max(made, static_cast<double>(count(t.map->view)));
+    const double terms = std::max(1.0, macs / made);  // of a sum: few of them share little
+    if (terms < 4) return words;
+    return std::max(words, std::min(1.8, kWordsOfMac + 110 / (terms * terms)) * macs);
   }
 
   // A kernel works on dense tiles; one that lives in the near memory must be a single stretch of it.

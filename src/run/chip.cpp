@@ -237,7 +237,7 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
       watch.stored(l3, address, bytes);
     };
   const auto symbol = [&](std::string_view name) { return elf.find(name) ? elf.find(name)->address : 0; };
-  const Placement placement(compiled, {symbol("ts_l1"), symbol("ts_l2"), 0});
+  const Placement placement(compiled, {symbol("ts_l1"), symbol("ts_l2"), symbol("__l3_heap")});
   if (options.sanitize) {
     machine_options.arenas_only = true;
     machine_options.regions = placement.regions();

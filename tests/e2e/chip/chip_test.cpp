@@ -160,19 +160,22 @@ emit::HarnessOptions one_step(const train::Program& program) {
   return {.steps = 1, .data = train::synthetic_samples(program, 1, 1)};
 }
 
+// With tensors of the network beside them there or without.
 TEST(ChipEngine, SamplesThatL2CannotHoldStandInTheRam) {
-  auto c = compiled("simplemlp");
-  ASSERT_TRUE(c) << c.error().text();
-  const emit::HarnessOptions harness{
-      .steps = 2, .accumulate = 2, .data = train::synthetic_samples(c->program, 1000, 1)};  // 3 MB
-  auto chip = run_edited(*c, harness, "", "");
-  ASSERT_TRUE(chip) << chip.error().text();
-  auto copy = *c;
-  TemporaryDirectory place;
-  ASSERT_TRUE(emit::write_project(*run::make_project(copy, harness), place.path / "p"));
-  auto host = run::run_host(place.path / "p", {});
-  ASSERT_TRUE(host) << host.error().text();
-  EXPECT_EQ(chip->bits, host->bits);
+  for (auto home : {plan::Home::Auto, plan::Home::L3}) {
+    auto c = compiled("simplemlp", "siracusa", {.home = home});
+    ASSERT_TRUE(c) << c.error().text();
+    const emit::HarnessOptions harness{
+        .steps = 2, .accumulate = 2, .data = train::synthetic_samples(c->program, 1000, 1)};  // 3 MB
+    auto chip = run_edited(*c, harness, "", "");
+    ASSERT_TRUE(chip) << chip.error().text();
+    auto copy = *c;
+    TemporaryDirectory place;
+    ASSERT_TRUE(emit::write_project(*run::make_project(copy, harness), place.path / "p"));
+    auto host = run::run_host(place.path / "p", {});
+    ASSERT_TRUE(host) << host.error().text();
+    EXPECT_EQ(chip->bits, host->bits);
+  }
 }
 
 TEST(ChipEngine, LossesAreComparedOnTheCluster) {
