@@ -175,6 +175,8 @@ class Network {
       lines.push_back(helper_macro);
     for (const auto& helper : helpers)
       if (calls(body, helper.name)) lines.push_back(helper.definition);
+    if (calls(body, "TS_NODE "))
+      lines.push_back("#define TS_NODE static __attribute__((noinline)) void /* the stack holds one of them */");
     if (lines.back() != "") lines.push_back("");
     lines.insert(lines.end(), body.begin(), body.end());
     while (lines.back().empty()) lines.pop_back();

@@ -74,7 +74,7 @@ class Writer {
     auto at = family.members[0];
     auto name = names_.take("run_" + identifier(nodes_[at]->name));
     add(comment_block({comments_[at].formula, comments_[at].tiles}));
-    add(fmt::format("static void {}(void) {{", name));
+    add(fmt::format("TS_NODE {}(void) {{", name));
     std::vector<std::string> slots;
     for (const auto& [slot, offset] : function.locals) slots.push_back(fmt::format("{} = {}", slot, offset));
     if (!slots.empty()) add(wrapped({1, "enum { ", slots, " };"}));
@@ -90,7 +90,7 @@ class Writer {
     const auto& first = comments_[family.members[0]];
     add(comment_block({fmt::format("{} nodes that differ in numbers; the first is", family.members.size()),
                        first.formula, first.tiles}));
-    add(fmt::format("static void {}({}{}{}{}) {{", name, numbers ? "const int32_t *given" : "",
+    add(fmt::format("TS_NODE {}({}{}{}{}) {{", name, numbers ? "const int32_t *given" : "",
                     numbers && reals ? ", " : "", reals ? "const float *r" : "", numbers || reals ? "" : "void"));
     if (numbers) {
       add(fmt::format("  int32_t n[{}];", family.numbers[0].size()));

@@ -43,11 +43,26 @@ bool disjoint(const ops::Box& a, const ops::Box& b) {
   return false;
 }
 
+// From its first element to its last one, in a view as it stands in memory.
+ops::Box stretch(const ops::Box& box, const Shape& view) {
+  int64_t first = 0, last = 0, step = 1;
+  for (size_t d = view.size(); d-- > 0; step *= view[d]) {
+    first += box.lo[d] * step;
+    last += (box.lo[d] + box.len[d] - 1) * step;
+  }
+  return {{first}, {last - first + 1}};
+}
+
 bool all_disjoint(const Planned& x, size_t t, const std::vector<ops::Box>& a, const Planned& y, size_t u,
                   const std::vector<ops::Box>& b) {
-  if (x.travellers[t].map->view != y.travellers[u].map->view) return false;  // the boxes speak of different axes
-  return std::ranges::all_of(
-      a, [&](auto& one) { return std::ranges::all_of(b, [&](auto& other) { return disjoint(one, other); }); });
+  auto &mine = x.travellers[t].map->view, &its = y.travellers[u].map->view;
+  bool alike = mine == its;  // else the boxes speak of different axes, and stretches of the same elements remain
+  if (!alike && count(mine) != count(its)) return false;
+  return std::ranges::all_of(a, [&](auto& one) {
+    return std::ranges::all_of(b, [&](auto& other) {
+      return alike ? disjoint(one, other) : disjoint(stretch(one, mine), stretch(other, its));
+    });
+  });
 }
 
 }  // namespace
@@ -77,8 +92,9 @@ bool can_be_late(const Planned& node, size_t t, const Planned& after) {
   for (size_t u = 0; u < after.travellers.size(); ++u) {
     if (after.storage[u] != node.storage[t] || !after.travellers[u].in) continue;
     auto next = outermost(after, u);
-    // Its first kernel runs while two turns may have been asked for.
-    if (!next.slots || !all_disjoint(node, t, leaving, after, u, regions(after, u, 0, next.slots))) return false;
+    // Its first kernel runs while two turns may have been asked for, of what comes from far away three.
+    auto asked = next.slots + (after.tiling->l2[u].count ? 1 : 0);
+    if (!next.slots || !all_disjoint(node, t, leaving, after, u, regions(after, u, 0, asked))) return false;
   }
   return true;
 }
