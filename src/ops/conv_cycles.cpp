@@ -44,13 +44,18 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
               int cores) {
   auto& [z, y, x] = axes;
   double in_y = y.places - y.edges, in_x = x.places - x.edges;
-  double count =
-      z.places * (y.edges * x.edges + y.edges * quarters(in_x) + x.edges * quarters(in_y) + quarters(in_y * in_x));
+  // Corners are single positions; at an edge, half of the taps or more meet an element.
+  double inner = quarters(in_y * in_x), sides = x.edges * quarters(in_y), ends = y.edges * quarters(in_x);
+  double corners = y.edges * x.edges, count = z.places * (inner + sides + ends + corners);
+  auto met = [](const BlockAxis& a) { return (a.taps + 1) / std::max(1.0, 2 * a.taps); };
+  const double beside = three ? 0.95 : met(x);  // two taps in a loop take as long as three in a row
+  double part = inner + sides * beside + ends * met(y) + corners * 0.6 * beside * met(y);
+  part *= z.places / std::max(count, 1.0);
   double rows = z.taps * y.taps, taps = x.taps;
   if (taps == 1) taps = y.taps, rows = z.taps;
-  double row = three ? 3 * sixteen(cores) + 12 : 28 + (sixteen(cores) + 8) * taps;
+  double row = three ? 3 * sixteen(cores) + 17 : 28 + (sixteen(cores) + 8) * taps;
   double each = rows * taps == 1 ? terms * (sixteen(cores) + 7) : terms * rows * row;
-  return shared(planes * quarters(channels) * count, 560 + each, cores);
+  return shared(planes * quarters(channels) * count, (rows * taps == 0 ? 350 : 560) + each * part, cores);
 }
 
 // A plane of its own, row by row.
@@ -98,7 +103,8 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
         else
           sum += blocks(axes, t.n * t.g, t.c, t.m, three, cores);
       }
-  return sum;
+  // Phases take turns: the cores that end one first cannot begin the next with more than their share.
+  return w[0].stride * w[1].stride * w[2].stride > 1 && w[1].kernel * w[2].kernel > 1 ? 1.25 * sum : sum;
 }
 
 double weights(const ConvSpace& s, const Extents& t, int cores) {

@@ -239,23 +239,40 @@ void NodeSteps::fetch_ahead(int level, const Expr& t, Block& body) {
   for (bool across : {true, false})
     by_period(
         [&](auto& way) {
-          return way.in() && way.level == level && way.doubled() && !way.deep && ahead_across(way) == across;
+          return way.in() && way.level == level && way.doubled() && !way.deep && !tardy(way) &&
+                 ahead_across(way) == across;
         },
         [&](int64_t period, int64_t span, auto& group) {
           Expr local = span == total() ? t : t % span;
           if (!across && period == span) return;
-          Block ahead, old;
-          // An in-place slot is free again only when what was written back from it has left.
-          auto before = steps_->at(t - period, "old_", old);
-          for (auto* way : group)
-            if (way->partner >= 0) wait(ways_[static_cast<size_t>(way->partner)], t / period - 1, before, old);
-          drop_unused(old);
-          guard(less(period - 1, across ? t : local), std::move(old), ahead);
-          auto next = steps_->at(t + period, "next_", ahead);
-          for (auto* way : group) fetch(*way, t + period, next, ahead);
           auto within = across ? less(t + period, total()) : less(local + period, span);
+          Block ahead;
+          fetch_next(group, t + period, t, less(period - 1, across ? t : local), ahead);
           guard(both(equal(t % period, 0), within), std::move(ahead), body);
         });
+  by_period([&](auto& way) { return way.in() && way.level == level && way.doubled() && tardy(way); },
+            [&](int64_t period, int64_t span, auto& group) {
+              Block ahead;
+              // What an outer slot sent home was waited for when that slot left.
+              auto open = both(less(period - 1, t), less(0, t / period % (span / period)));
+              fetch_next(group, t + 1, t, open, ahead);
+              guard(both(equal(t % period, period - 1), less(t + 1, total())), std::move(ahead), body);
+            });
+}
+
+// An in-place slot is free again only when what was written back from it has left; `open` where that is still to be
+// seen.
+void NodeSteps::fetch_next(const std::vector<const Way*>& group, const Expr& then, const Expr& t, const Expr& open,
+                           Block& body) {
+  Block old;
+  auto period = group[0]->period;
+  auto before = steps_->at(t - period, "old_", old);
+  for (auto* way : group)
+    if (way->partner >= 0) wait(ways_[static_cast<size_t>(way->partner)], t / period - 1, before, old);
+  drop_unused(old);
+  guard(open, std::move(old), body);
+  auto next = steps_->at(then, "next_", body);
+  for (auto* way : group) fetch(*way, then, next, body);
 }
 
 void NodeSteps::arrive(const Expr& t, const TileBoxes& tiles, Block& body) {
@@ -294,7 +311,8 @@ void NodeSteps::send_far(const Expr& t, Block& body) {
                   Block out;
                   wait(inner, (t - 1) / inner.period, filled, out);
                   // In place, its slot was needed for the next tile, as long as there was one.
-                  guard(inner.partner < 0 ? Expr(1) : equal(t, total() - inner.period), std::move(out), now);
+                  guard(inner.partner < 0 || tardy(inner) ? Expr(1) : equal(t, total() - inner.period), std::move(out),
+                        now);
                 }
                 issue(*way, t - 1, filled, now);
               }

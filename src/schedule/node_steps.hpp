@@ -89,6 +89,7 @@ class NodeSteps {
   void fetch_now(int level, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch_ahead(int level, const Expr& t, Block& body);
   void arrive(const Expr& t, const TileBoxes& tiles, Block& body);
+  void fetch_next(const std::vector<const Way*>& group, const Expr& then, const Expr& t, const Expr& open, Block& body);
   void fetch_far(const Expr& t, Block& body);
   void free_slots(const Expr& t, Block& body);
   void send_far(const Expr& t, Block& body);
@@ -96,6 +97,9 @@ class NodeSteps {
   void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   bool ahead_across(const Way& way) const;
+  // A tile that stays for long and comes out of a deep slot is fetched when its turn is near: earlier, the slot would
+  // have to be there a whole turn before it is needed.
+  bool tardy(const Way& way) const { return under_deep(way) && way.period > 1; }
   bool under_deep(const Way& way) const { return way.outer >= 0 && ways_[static_cast<size_t>(way.outer)].deep; }
   int64_t span(const Way& way) const { return way.outer >= 0 ? ways_[static_cast<size_t>(way.outer)].period : total(); }
 
