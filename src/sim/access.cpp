@@ -33,6 +33,8 @@ constexpr bool inside(uint32_t address, uint32_t base, uint32_t span) {
 // L1, also through its alias at address 0; two banks when the access crosses a word.
 uint64_t Chip::l1_wait(Core& c, uint32_t address, uint32_t size, uint64_t t) {
   if (!timed()) return 0;
+  mchan_->move_words_before(cluster_time(c, t));
+  if (c.is_fc) polled_ |= polled_bit(address);
   if (c.is_fc) return static_cast<uint64_t>(timing().fc_cluster - 1);
   const auto one = [&](uint32_t a, uint64_t at) {
     uint64_t& free = c.banks[(a >> 2) & c.bank_mask];

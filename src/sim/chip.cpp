@@ -48,8 +48,7 @@ Chip::Chip(const target::Target& target, const Elf& elf, Options options)
       std::make_unique<CodeStore>(memory_, context_of(target_, target_.fc_isa, options_), timed(), options_.trace);
   cores_.resize(cores + 1);
   private_banks_.resize(cores + 1);
-  private_units_.resize(2 * (cores + 1));
-  fpu_free_.resize(static_cast<size_t>(timing().fpus));
+  private_dividers_.resize(cores + 1);
   divider_free_.resize(static_cast<size_t>(timing().dividers));
   std::vector<target::Cache> shapes;
   std::vector<uint16_t> bits;
@@ -59,12 +58,12 @@ Chip::Chip(const target::Target& target, const Elf& elf, Options options)
     bits.push_back(cores_[i].cache_bit);
   }
   make_core(fc(), target_.cores, true);
+  mchan_ = std::make_unique<Mchan>(*this, target_.cores + 1);
   share_units();
   cluster_cache_ =
       std::make_unique<InstructionCache>(shapes, bits, &timing().shared_cache, cluster_code_->line_holders());
   fc_cache_ = std::make_unique<InstructionCache>(std::vector{timing().fc_cache}, std::vector{fc().cache_bit}, nullptr,
                                                  fc_code_->line_holders());
-  mchan_ = std::make_unique<Mchan>(*this, target_.cores + 1);
   hyperbus_ = std::make_unique<HyperBus>(*this);
   soc_registers_.resize(0x100000 / 4);
   cluster_registers_.resize(0x2000 / 4);
@@ -78,10 +77,8 @@ void Chip::make_core(Core& c, int id, bool is_fc) {
   c.cache_bit = static_cast<uint16_t>(1u << (is_fc ? 15 : id));
   c.taken_cost = static_cast<uint8_t>(timed() ? timing().taken_branch : 1);
   c.jump_cost = static_cast<uint8_t>(timed() ? timing().jump : 1);
-  c.rank = is_fc ? static_cast<int>(Turns::kLastRank) : id;
-  c.turns = &turns_;
+  c.rank = is_fc ? Turns::kLastRank : id;
   code_of(c).attach(c);
-  c.chained = timed() && !is_fc && options_.instruction_limit == 0;
   c.fp_slow = reads_float_flags(elf_) ? 2 : 0;
   // With the sanitizer on every access is looked at.
   c.l1 = memory_.l1.bytes.data();
@@ -94,15 +91,21 @@ void Chip::make_core(Core& c, int id, bool is_fc) {
 void Chip::share_units() {
   for (Core& c : cores_) {
     const auto i = static_cast<size_t>(c.id);
-    c.banks = timed() ? l1_free_.data() : private_banks_[i].data();
-    c.fpu = timed() ? &fpu_free_[i % fpu_free_.size()] : &private_units_[2 * i];
-    c.divider = timed() ? &divider_free_[i % divider_free_.size()] : &private_units_[2 * i + 1];
-    size_t partners = 0;
-    for (const Core& other : cores_) {
-      const bool shares = !c.is_fc && !other.is_fc && other.id % timing().fpus == c.id % timing().fpus;
-      if (&other != &c && shares && partners + 1 < c.fpu_partners.size()) c.fpu_partners[partners++] = &other;
-    }
+    c.banks = timed() ? unit_free_.data() : private_banks_[i].data();
+    c.fpu_unit = kFirstFpu + static_cast<uint32_t>(c.id % timing().fpus);
+    c.divider = timed() ? &divider_free_[i % divider_free_.size()] : &private_dividers_[i];
+    c.polled = &polled_;
+    give_log(c);
   }
+}
+
+// Every turn goes through the main loop where instructions are counted, so there a core does not run ahead; with timing
+// off nobody replays the log, it only ends turns.
+void Chip::give_log(Core& c) {
+  const size_t room = options_.instruction_limit != 0 ? 1 : timed() ? kLogged : kUntimedTurn;
+  c.log = c.log_end = logs_.emplace_back(std::make_unique<uint64_t[]>(room + 1)).get();
+  c.log_full = c.log + room;
+  c.log_empty = timed() ? c.log : c.log_full;
 }
 
 Result<void> Chip::load() {
@@ -140,7 +143,7 @@ void Chip::start_core(int id, uint64_t t) {
   c.op = cluster_code_->find(c.boot_address & ~1u);
   if (!c.op) return fault(fmt::format("core {} is started at 0x{:x}, where there is no memory", id, c.boot_address));
   c.started = true;
-  set_running(c, true);
+  c.running = true;
   c.why = Why::Fetch;
   c.t = c.start_time = t + 1;
   to_front(id);

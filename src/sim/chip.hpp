@@ -28,6 +28,8 @@ namespace tessera::sim {
 class Chip {
  public:
   static constexpr uint64_t kNever = ~uint64_t{0};
+  static constexpr size_t kLogged = 64;  // uses of shared units that a core may run ahead
+  static constexpr uint64_t kUntimedTurn = 1024;
 
   Chip(const target::Target& target, const Elf& elf, Options options);
   Result<void> load();
@@ -47,11 +49,12 @@ class Chip {
   void fault(std::string what);
   // When a bank of L1 serves a request of time t, counted from t.
   uint64_t take_bank(uint32_t l1_address, uint64_t t) {
-    uint64_t& free = l1_free_[(l1_address >> 2) & cores_.back().bank_mask];
+    uint64_t& free = unit_free_[(l1_address >> 2) & cores_.back().bank_mask];
     const uint64_t start = std::max(t, free);
     free = start + 1;
     return start - t;
   }
+  uint64_t* unit_free() { return unit_free_.data(); }
   uint32_t l1_address(uint32_t address) const { return memory_.l1.base + (address & (l1_span_ - 1)); }
   void count_dma(bool to_l1, uint32_t bytes) { (to_l1 ? dma_.l2_to_l1 : dma_.l1_to_l2) += bytes; }
   void count_l3(bool read, uint32_t bytes) { (read ? dma_.l3_to_l2 : dma_.l2_to_l3) += bytes; }
@@ -100,6 +103,7 @@ class Chip {
 
   void make_core(Core& c, int id, bool is_fc);
   void share_units();
+  void give_log(Core& c);
   void start_core(int id, uint64_t t);
   Core& core(int id) { return cores_[static_cast<size_t>(id)]; }
   Core& fc() { return cores_.back(); }
@@ -107,15 +111,10 @@ class Chip {
   // --- the clock (clock.cpp)
   void loop();
   void take_turns();
-  void set_limits(Core& c, uint64_t before_second);
-  void set_wide_limits(Core& c);
-  void run_until_it_must_wait();
-  friend void next_turn(Core& c, const Op* op, uint64_t t, uint64_t n);
+  void set_limits(Core& c, uint64_t before_others);
+  void run_until_it_must_wait(Core& c);
   bool fetch_and_step(Core& c);
   void set_order();
-  void after_words();
-  void claim_for_devices();
-  void set_running(Core& c, bool running);
   void end_turn(Core& c);
   void check_instruction_limit(Core& c);
   void run_devices();
@@ -162,11 +161,13 @@ class Chip {
   Timer cluster_timer_, fc_timer_;
   std::unique_ptr<Sanitizer> sanitizer_;
 
-  std::array<uint64_t, 64> l1_free_{};
+  std::array<uint64_t, kMostUnits> unit_free_{};  // when each bank of L1 and each FPU is free
   std::array<uint64_t, 64> l2_free_{};
-  std::vector<uint64_t> fpu_free_, divider_free_;
+  std::vector<uint64_t> divider_free_;
+  std::vector<std::unique_ptr<uint64_t[]>> logs_;
+  uint64_t polled_ = 0;
   std::vector<std::array<uint64_t, 64>> private_banks_;  // with timing off nobody conflicts
-  std::vector<uint64_t> private_units_;
+  std::vector<uint64_t> private_dividers_;
   std::vector<uint32_t> soc_registers_, cluster_registers_;
   uint32_t interrupt_status_ = 0, interrupt_mask_ = 0;
 

@@ -8,138 +8,76 @@ namespace tessera::sim {
 namespace {
 
 constexpr uint64_t kPureComputation = 4096;  // cycles that a core may run ahead while it touches nothing shared
-constexpr uint64_t kUntimedTurn = 8192;      // cycles of a turn when timing is off
 
 }  // namespace
 
 void Chip::loop() {
   update_devices();
   while (!stopped_) {
-    if (order_changed_ || turns_.stale()) set_order();
-    if (turns_.empty() || device_time_ < turns_.time()) {
-      if (device_time_ == kNever) return report_deadlock();
+    if (order_changed_) set_order();
+    if (device_time_ < turns_.time()) {
       run_devices();
     } else {
+      if (turns_.empty()) return report_deadlock();
       take_turns();
     }
     if (cores_to_wake()) apply_wakes();
   }
-  for (Core& c : cores_) c.settle();
+  for (Core& c : cores_) turns_.settle(c), c.settle();
 }
 
 void Chip::set_order() {
   order_changed_ = false;
   for (size_t i = 0; i < order_.size(); ++i) core(order_[i]).rank = static_cast<int>(i);
-  uint64_t base = kNever;
+  uint64_t first = kNever;
   for (const Core& c : cores_)
-    if (c.running) base = std::min(base, cluster_time(c, c.t));
-  turns_.clear(base);
+    if (c.running) first = std::min(first, turns_.holds(c) ? turns_.time(c) : cluster_time(c, c.t));
+  turns_.clear(first);
   for (Core& c : cores_) {
     c.settle();
-    if (c.running) turns_.push(cluster_time(c, c.t), c);
-  }
-  claim_for_devices();
-}
-
-void Chip::claim_for_devices() {
-  turns_.claim(Turns::kOtherDevices, {others_time_, 0});
-  turns_.claim(Turns::kDma, mchan_->claim());
-}
-
-// The FPU is shared with few. One of them that sleeps is not back before someone wakes it, and nobody does before the
-// limit of another's turn.
-void Chip::set_running(Core& c, bool running) {
-  c.running = running;
-  if (!running) c.fpu_key = ~uint64_t{0};
-  for (Core& one : cores_) {
-    const auto sleeps = [](const Core* o) { return o && !o->running; };
-    one.fpu_slack =
-        std::ranges::any_of(one.fpu_partners, sleeps) ? static_cast<uint64_t>(timing().wake_up) : kPureComputation;
+    if (c.running && !turns_.put_back(c)) turns_.push(c, cluster_time(c, c.t));
   }
 }
 
-// Up to when may the first core touch shared things? Until the next core's time, and until a device has something to
-// do.
-[[gnu::always_inline]] inline void Chip::set_limits(Core& c, uint64_t before_second) {
-  const uint64_t limit = std::min(device_time_, before_second);
-  c.limit = std::max(limit, c.t);
-  c.horizon = limit + kPureComputation;
-  turns_.ask_others(c);
-  uint64_t partners = limit + c.fpu_slack;
-  for (auto other = c.fpu_partners.begin(); *other; ++other)
-    partners = std::min(partners, Turns::last_before((*other)->fpu_key, static_cast<uint64_t>(c.rank)));
-  c.fpu_limit = std::max(c.limit, partners);
-}
-
-// The FC has a clock of its own and no FPU to share; with timing off nobody waits for anybody.
-void Chip::set_wide_limits(Core& c) {
-  uint64_t limit = std::min(device_time_, turns_.last_before_second());
-  if (!timed()) limit = turns_.time() + kUntimedTurn;
-  c.limit = c.fpu_limit = c.is_fc ? std::max(limit * cluster_ps() / soc_ps(), c.t) : limit;
-  c.horizon = c.limit + (timed() ? kPureComputation : 0);
+// Up to when may a core touch shared things? Until the next core's time, and until a device has something to do. The
+// FC has a clock of its own; with timing off nobody waits for anybody.
+void Chip::set_limits(Core& c, uint64_t before_others) {
+  const uint64_t now = cluster_time(c, c.t);
+  uint64_t limit = timed() ? std::min({device_time_, before_others, now + kPureComputation}) : now + kUntimedTurn;
+  if (c.is_fc) limit = std::max(limit * cluster_ps() / soc_ps(), c.t);
+  c.limit = limit;
+  c.horizon = limit + (timed() ? kPureComputation : 0);
 }
 
 // Turn after turn, until something happens that only loop() knows how to deal with.
 void Chip::take_turns() {
+  const Units units{unit_free_.data(), cores_.back().bank_mask, mchan_->in(), mchan_->out()};
   do {
-    turns_.pause_after(device_time_);
-    current_ = &turns_.front();
-    current_->is_fc || !timed() ? set_wide_limits(*current_) : set_limits(*current_, turns_.last_before_second());
-    run_until_it_must_wait();
+    if (!turns_.replay(device_time_, units)) return;
+    uint64_t before_others;
+    current_ = &turns_.take(before_others);
     Core& c = *current_;
+    set_limits(c, before_others);
+    run_until_it_must_wait(c);
     current_ = nullptr;
-    const bool yields = c.why == Why::Yield;
-    const bool alone = turns_.size() == 1 && device_time_ == kNever;
-    if ((!yields && c.why != Why::Fetch) || alone || order_changed_ || options_.instruction_limit != 0) [[unlikely]] {
-      if (!order_changed_) turns_.pop();
+    if (!timed()) c.log_end = c.log;
+    const bool waits = c.why == Why::Yield || c.why == Why::Fetch || c.why == Why::Full;
+    const bool alone = turns_.empty() && device_time_ == kNever;
+    if (!waits || alone || order_changed_ || options_.instruction_limit != 0) [[unlikely]]
       return end_turn(c);
-    }
-    if (!yields || !c.chained) turns_.requeue(cluster_time(c, c.t), c);
-    if (turns_.stale()) return;
-    if (device_time_ < turns_.time()) run_devices();
-  } while (device_time_ >= turns_.time() && !cores_to_wake() && !stopped_);
+    turns_.push(c, cluster_time(c, c.t));
+  } while (!cores_to_wake() && !stopped_);
 }
 
-void Chip::run_until_it_must_wait() {
-  for (;;) {
-    Core& c = *current_;
+void Chip::run_until_it_must_wait(Core& c) {
+  do {
     if (c.why == Why::Fetch) {
       if (c.t > c.horizon || !fetch_and_step(c)) return;
     } else {
       c.why = Why::Go;
       c.op->exec(c, c.op, c.t, 0);
     }
-    if (current_->why != Why::Go && current_->why != Why::Fetch) return;
-  }
-}
-
-// No core goes on before the DMA has moved some words; most often one of them can then.
-void Chip::after_words() {
-  if (turns_.stale() || device_time_ >= turns_.time() || device_time_ >= others_time_) return;
-  run_devices();
-  if (cores_to_wake() || stopped_ || device_time_ < turns_.time()) return;
-  turns_.pause_after(device_time_);
-  Core* next = turns_.first_ready();
-  if (!next) return;
-  set_limits(*next, turns_.last_before_second());
-  current_ = next;
-  if constexpr (kThreaded) return next->op->exec(*next, next->op, next->t, 0);
-  next->why = Why::Go;
-}
-
-// The core's turn is over. Where the next is a core's that can run on at once, it does, and nobody else need know.
-void next_turn(Core& c, const Op* op, uint64_t t, uint64_t n) {
-  leave(c, op, t, n, Why::Yield);
-  if (!c.chained) return;
-  Turns& turns = *c.turns;
-  uint64_t limit;
-  Core* next = turns.hand_on(t, c, op, limit);
-  Chip& chip = *c.chip;
-  if (!next) return chip.after_words();
-  chip.set_limits(*next, limit);
-  chip.current_ = next;
-  if constexpr (!kThreaded) next->why = Why::Go;
-  if constexpr (kThreaded) return next->op->exec(*next, next->op, next->t, 0);
+  } while (c.why == Why::Go || c.why == Why::Fetch);
 }
 
 // The core enters a line of code. If its cache lacks the line, the refill is asked for now, and paid for after the
@@ -155,7 +93,7 @@ bool Chip::fetch_and_step(Core& c) {
     c.why = Why::Go;
     return true;
   }
-  if (c.t > c.limit) return false;
+  if ((first || second) && (c.t > c.limit || c.log_end > c.log_empty)) return false;
   InstructionCache& cache = c.is_fc ? *fc_cache_ : *cluster_cache_;
   const size_t who = c.is_fc ? 0 : static_cast<size_t>(c.id);
   uint64_t wait = 0;
@@ -177,12 +115,12 @@ void Chip::end_turn(Core& c) {
       update_devices();
       break;
     case Why::Asleep:
-      set_running(c, false);
+      c.running = false;
       c.sleep_time = c.t;
       update_devices();
       return;
     case Why::Parked:
-      set_running(c, false);
+      c.running = false;
       c.parked = true;
       return;
     case Why::Stop:
@@ -191,7 +129,7 @@ void Chip::end_turn(Core& c) {
       break;
   }
   if (turns_.empty() && device_time_ == kNever && spins_for_ever(c)) return report_deadlock();
-  if (!order_changed_) turns_.push(cluster_time(c, c.t), c);
+  if (!order_changed_) turns_.push(c, cluster_time(c, c.t));
 }
 
 void Chip::check_instruction_limit(Core& c) {
@@ -207,18 +145,16 @@ void Chip::update_devices() {
   others_time_ = std::min(bus == kNever ? kNever : to_cluster(bus), cluster_timer_.next_event());
   if (fc_timer != kNever) others_time_ = std::min(others_time_, to_cluster(fc_timer * soc_ps()));
   device_time_ = std::min(mchan_->next_event(), others_time_);
-  claim_for_devices();
 }
 
 void Chip::run_devices() {
   const uint64_t now = device_time_;
   if (now < others_time_) {
-    mchan_->run(turns_.empty() ? others_time_ : std::min(others_time_, turns_.time()));
+    mchan_->run(std::min(others_time_, turns_.time()));
     device_time_ = std::min(mchan_->next_event(), others_time_);
-    turns_.claim(Turns::kDma, mchan_->claim());
     return;
   }
-  if (mchan_->next_event() <= now) mchan_->run(now + 1);
+  mchan_->run(now + 1);
   if (const uint64_t bus = hyperbus_->next_event(); bus != kNever && to_cluster(bus) <= now) hyperbus_->run(bus);
   if (cluster_timer_.next_event() <= now) {
     const uint32_t fired = cluster_timer_.run(now);
@@ -243,7 +179,7 @@ void Chip::wake(Core& c, uint64_t t, uint32_t value) {
   c.t = std::max(t, c.sleep_time) + c.debt;
   c.debt = 0;
   c.why = Why::Fetch;
-  set_running(c, true);
+  c.running = true;
   if (c.is_fc)
     order_changed_ = true;
   else

@@ -15,23 +15,17 @@ T* zeroed(size_t n) {
   return p;
 }
 
-constexpr int kLookAhead = 16;                // cycles
-constexpr size_t kLookedAt = 2 * kLookAhead;  // slots, at one cycle an instruction
-
 // A branch or jump whose target is in no memory; no instruction has these bits.
 constexpr int32_t kOutside = static_cast<int32_t>(0x80000000);
 
-bool touches_memory(Kind k) {
-  return k >= Kind::Lb && k <= Kind::Amomaxu;
+bool is_plain_load(Kind k) {
+  return k >= Kind::Lb && k <= Kind::Lhu;
 }
 
-bool uses_fpu(Kind k) {
-  return (k >= Kind::Fadd && k <= Kind::Fmul) || (k >= Kind::Fsgnj && k <= Kind::FcvtSWu) || k >= Kind::Fmadd;
-}
-
-// What comes after it is not simply the next instruction, or may have effects of any kind.
-bool ends_straight_code(Kind k) {
-  return (k >= Kind::Beq && k <= Kind::Park) || k <= Kind::Csr || k == Kind::LoopSetup;
+// Of an instruction in a loop that polls: it changes nothing but integer registers.
+bool only_looks(const Decoded& d) {
+  return is_plain_load(d.kind) || (d.kind >= Kind::Nop && d.kind <= Kind::Remu) ||
+         (d.kind >= Kind::Beq && d.kind <= Kind::Bneimm);
 }
 
 bool is_relative(Kind k) {
@@ -50,7 +44,6 @@ CodeStore::CodeStore(Memories& memory, DecodeContext context, bool lines, bool t
       ops_(zeroed<Op>(slots_ + kChunk + 8)),
       kinds_(zeroed<uint8_t>(slots_ + 8)),
       loop_end_(zeroed<uint8_t>(slots_ + 8)),
-      ahead_(zeroed<Ahead>(slots_ + 8)),
       holders_(zeroed<uint16_t>(slots_ / 8 + 2)),
       ready_(slots_ / kChunk + 2, false) {
   if (!lines_) std::fill_n(holders_.get(), slots_ / 8 + 2, 0xffff);
@@ -58,7 +51,6 @@ CodeStore::CodeStore(Memories& memory, DecodeContext context, bool lines, bool t
 
 void CodeStore::attach(Core& c) {
   c.ops = ops_.get();
-  c.ahead = ahead_.get();
   c.code_base = memory_.l2.base;
   c.code_slots = static_cast<uint32_t>(l2_slots_);
   c.l1_code_base = memory_.l1.base;
@@ -116,6 +108,9 @@ void CodeStore::decode_slot(const Op* at) {
   if (traced_ && d.kind == Kind::Jal) d.kind = Kind::TracedJal;
   if (traced_ && d.kind == Kind::Jalr) d.kind = Kind::TracedJalr;
 
+  if (context_.timing && is_plain_load(d.kind) && polls(address))
+    d.kind = static_cast<Kind>(static_cast<int>(d.kind) + static_cast<int>(Kind::LbPoll) - static_cast<int>(Kind::Lb));
+
   int cost = d.cost;
   if (d.late != 0) cost += dependency_stall(d, decoded_at(address + static_cast<uint32_t>(d.length)), context_);
   Op& op = ops_[i];
@@ -123,26 +118,39 @@ void CodeStore::decode_slot(const Op* at) {
   op.rd = d.rd, op.rs1 = d.rs1, op.rs2 = d.rs2;
   op.cost_length = static_cast<uint8_t>(std::min<int>(cost, kCostMask) | (d.length == 4 ? kLongInstruction : 0));
   kinds_[i] = static_cast<uint8_t>(d.kind);
-  ahead_[i] = look_ahead(i);
   const HandlerSet& h = handlers_of_kind(d.kind);
   const bool enters_line = (i & 7) == 0 || needs_next_line(&op);
   op.exec = (lines_ && enters_line ? h.line : h.run)[d.length == 4];
   if (loop_end_[i]) mark_loop_end(address);
 }
 
-// Along straight code. Stalls and refills only make it later, so the cycles are those that are certain.
-Ahead CodeStore::look_ahead(size_t slot) const {
-  int bank = -1, fpu = -1, cycles = 0;
-  for (size_t i = slot; cycles < kLookAhead && (bank < 0 || fpu < 0);) {
-    const Decoded d = decoded_at(address_of(ops_.get() + i));
-    if (bank < 0 && i != slot && touches_memory(d.kind)) bank = cycles;
-    if (fpu < 0 && uses_fpu(d.kind)) fpu = cycles;
-    cycles += d.cost;
-    if (ends_straight_code(d.kind) || loop_end_[i]) break;
-    i += static_cast<size_t>(d.length / 2);
-    if (i == l2_slots_ || i >= slots_) break;
+// Does a load stand in a short loop that only looks, with the same address each time round? Then it waits for what
+// someone else stores.
+bool CodeStore::polls(uint32_t address) const {
+  constexpr uint32_t kLongest = 64;
+  uint32_t start = address, end = address;
+  for (Decoded d = decoded_at(end);; d = decoded_at(end)) {
+    start = end + static_cast<uint32_t>(d.imm);
+    if (is_relative(d.kind) && d.imm <= 0 && start <= address) break;
+    end += static_cast<uint32_t>(d.length);
+    if (!only_looks(d) || end - address > kLongest) return false;
   }
-  return {static_cast<uint8_t>(bank < 0 ? cycles : bank), static_cast<uint8_t>(fpu < 0 ? cycles : fpu)};
+  if (end - start > kLongest) return false;
+  const auto bit = [](const Decoded& d) { return d.rd < 32 ? 1u << d.rd : 0; };
+  uint32_t written = 0;
+  for (uint32_t at = start; at < end;) {
+    const Decoded d = decoded_at(at);
+    if (!only_looks(d)) return false;
+    written |= bit(d);
+    at += static_cast<uint32_t>(d.length);
+  }
+  uint32_t changes = written;  // registers that may hold something else than one round ago
+  for (uint32_t at = start; at < address;) {
+    const Decoded d = decoded_at(at);
+    changes = d.reads & changes ? changes | bit(d) : changes & ~bit(d);
+    at += static_cast<uint32_t>(d.length);
+  }
+  return (decoded_at(address).reads & changes) == 0;
 }
 
 // Stands in for the handler of a loop's last instruction.
@@ -154,8 +162,6 @@ void CodeStore::mark_loop_end(uint32_t address) {
   Op* op = find(address);
   if (!op) return;
   const size_t at = slot(op);
-  // What was thought to come after the loop's last instruction may be its first.
-  if (!loop_end_[at]) std::fill(ahead_.get() + (at < kLookedAt ? 0 : at - kLookedAt), ahead_.get() + at + 1, Ahead{});
   loop_end_[at] = 1;
   if (std::ranges::find(loop_ends_, address) == loop_ends_.end()) loop_ends_.push_back(address);
   if (op->exec != handlers_of_kind(Kind::Undecoded).run[0]) op->exec = step_at_loop_end;

@@ -49,7 +49,7 @@ class CodeStore {
   uint32_t word_at(uint32_t address) const;
   Decoded decoded_at(uint32_t address) const { return decode(word_at(address), address, context_); }
   void loop_edge(Core& c, const Op* op);
-  Ahead look_ahead(size_t slot) const;
+  bool polls(uint32_t address) const;
 
   Memories& memory_;
   DecodeContext context_;
@@ -57,7 +57,6 @@ class CodeStore {
   size_t l2_slots_, slots_;
   Lazy<Op> ops_;
   Lazy<uint8_t> kinds_, loop_end_;
-  Lazy<Ahead> ahead_;
   Lazy<uint16_t> holders_;
   std::vector<bool> ready_;
   std::vector<uint32_t> loop_ends_;

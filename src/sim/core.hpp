@@ -1,6 +1,7 @@
-// One core's state, and a decoded instruction. A core runs alone until it must touch something that it shares (a memory
-// bank, an FPU, a refill, a register): there it stops unless every other core is already past that moment. So shared
-// things are always touched in the order of time, and everything else runs at full speed.
+// One core's state, and a decoded instruction. A core runs ahead of the others and logs when it would use a bank of L1
+// or its FPU if nobody were in its way; the logs of all cores are then replayed in the order of time, and that is when
+// they wait for each other. Before anything else that it shares (a register, L2, a refill) a core stops until its log
+// is replayed and every other core is past that moment.
 #pragma once
 
 #include <array>
@@ -14,7 +15,6 @@ namespace tessera::sim {
 struct Core;
 struct Op;
 class Chip;
-class Turns;
 
 // t: the core's clock when the instruction starts. n: instructions of this turn, the 32-bit ones counted again in the
 // upper half. Both travel in registers from handler to handler.
@@ -30,17 +30,12 @@ struct Op {
 };
 static_assert(sizeof(Op) == 16);
 
-// Cycles from an instruction's start before which it cannot come to the next access to memory (its own aside), and to
-// the next use of the FPU (its own counts).
-struct Ahead {
-  uint8_t bank = 0, fpu = 0;
-};
-
 inline constexpr uint8_t kLongInstruction = 0x80, kCostMask = 0x3f, kNowhere = 32;
 
 enum class Why : uint8_t {
   Go,       // nothing: run on at `op`
   Yield,    // someone else's turn; `op` has not started
+  Full,     // the log is; `op` has not started
   Fetch,    // `op` starts on a line that the core's cache may not hold
   Resched,  // `op` is next, but the order of turns may have changed
   Asleep,   // the event unit or a queue will wake it
@@ -73,15 +68,13 @@ struct Core {
   const Op* op = nullptr;
   uint64_t t = 0;
   uint64_t n = 0;
-  uint64_t limit = 0;               // up to this time the core may touch shared things
-  uint64_t fpu_limit = 0;           // ... and its FPU, which it shares with few
-  uint64_t horizon = 0;             // at a jump beyond it the turn ends
-  uint64_t others_until = 0;        // before this key the others touch only others_banks; 0: not asked in this turn
-  uint64_t fpu_key = ~uint64_t{0};  // before it this core does not come to use the FPU
-  uint64_t fpu_slack = 0;           // how far it may go beyond `limit` with the FPU at most
-  uint16_t others_banks = 0;
-  uint16_t pending = 0;          // waiting: the banks of the next instruction
-  const Ahead* ahead = nullptr;  // by slot, as `ops`
+  uint64_t limit = 0;          // up to this time the core may touch shared things, if its log is empty
+  uint64_t horizon = 0;        // at a jump beyond it the turn ends
+  uint64_t* polled = nullptr;  // words of L1 that some core polls
+  uint64_t* log = nullptr;
+  uint64_t* log_end = nullptr;    // where the next use is logged
+  uint64_t* log_full = nullptr;   // no use is logged there
+  uint64_t* log_empty = nullptr;  // up to there the log counts as empty
   Op* ops = nullptr;
   uint32_t code_base = 0, code_slots = 0, l1_code_base = 0;
   uint16_t* line_holders = nullptr;  // per line of code: a bit for each core whose cache holds it
@@ -91,18 +84,16 @@ struct Core {
   uint8_t taken_cost = 3, jump_cost = 2;
   uint8_t* l1 = nullptr;  // the window that loads and stores may take without asking
   uint32_t l1_base = 0, l1_size = 0, bank_mask = 0;
+  uint32_t fpu_unit = 0;
   uint64_t* banks = nullptr;  // when each bank is free
-  uint64_t* fpu = nullptr;
   uint64_t* divider = nullptr;
   soft::Context fp;
   Counts count;
 
   // cold
   Chip* chip = nullptr;
-  Turns* turns = nullptr;
   int id = 0;  // in the cluster; the FC is Chip::kFc
   bool is_fc = false;
-  bool chained = false;  // hands its turn on to the next core by itself
   bool running = false;  // started, not asleep, not parked
   bool parked = false;
   bool started = false;
@@ -116,9 +107,8 @@ struct Core {
   uint32_t boot_address = 0;
   uint32_t reserved_address = 0, reserved_value = 0;
   bool reserved = false;
-  uint32_t isa = 0;                           // bit per letter, 'a' first
-  int rank = 0;                               // who goes first among cores at the same moment
-  std::array<const Core*, 4> fpu_partners{};  // who shares its FPU, ended by null
+  uint32_t isa = 0;  // bit per letter, 'a' first
+  int rank = 0;      // who goes first among cores at the same moment
   uint32_t stack_low = 0xffffffff;
 
   uint64_t instructions_at(uint64_t turn_n) const { return instructions + static_cast<uint32_t>(n + turn_n); }

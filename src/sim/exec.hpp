@@ -38,15 +38,20 @@ struct HandlerSet {
   c.why = why;
 }
 
-// In clock.cpp: the instruction has to wait; the core that is first now runs on.
-void next_turn(Core& c, const Op* op, uint64_t t, uint64_t n);
-[[gnu::always_inline]] inline void next_turn_any(Core& c, const Op* op, uint64_t t, uint64_t n) {
-  c.pending = 0xffff;
-  return next_turn(c, op, t, n);
+// A use of a unit that several share: a bank of L1 by its number, an FPU by kFirstFpu and its own. A log ends with
+// kTurn: the core's turn.
+inline constexpr uint32_t kFirstFpu = 64, kMostUnits = 128, kTurn = 0xff;
+constexpr uint64_t use_of(uint32_t unit, uint64_t t) {
+  return t << 8 | unit;
 }
-[[gnu::always_inline]] inline void next_turn_fpu(Core& c, const Op* op, uint64_t t, uint64_t n) {
-  c.pending = 0;
-  return next_turn(c, op, t, n);
+constexpr uint32_t unit_of(uint64_t use) {
+  return use & 0xff;
+}
+constexpr uint64_t time_of(uint64_t use) {
+  return use >> 8;
+}
+[[gnu::always_inline]] inline void log_use(Core& c, uint32_t unit, uint64_t t) {
+  *c.log_end++ = use_of(unit, t);
 }
 
 template <Mode M>
@@ -110,13 +115,15 @@ constexpr HandlerSet handlers_of() {
           handler<I, Mode::Step>};
 }
 
-// Inside an instruction: stop before touching something shared if another core has not come so far.
-#define WAIT_FOR_TURN           \
-  if (t > c.limit) [[unlikely]] \
-  return next_turn_any(c, op, t, n)
-#define WAIT_FOR_FPU                \
-  if (t > c.fpu_limit) [[unlikely]] \
-  return next_turn_fpu(c, op, t, n)
+// Inside an instruction, before it touches something shared: stop where it is not yet certain when that is, or another
+// core has not come so far.
+#define WAIT_FOR_TURN                                      \
+  if (t > c.limit || c.log_end > c.log_empty) [[unlikely]] \
+  return leave(c, op, t, n, Why::Yield)
+// Before it uses a unit whose uses are logged.
+#define WAIT_FOR_ROOM                       \
+  if (c.log_end == c.log_full) [[unlikely]] \
+  return leave(c, op, t, n, Why::Full)
 
 #define INSTRUCTION \
   template <Mode M> \

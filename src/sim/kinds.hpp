@@ -65,6 +65,11 @@ namespace tessera::sim {
   X(TracedJalr, Traced<Jalr>)                            \
   X(Park, Park)                                          \
   TESSERA_LOADS(X, , BaseOffset)                         \
+  X(LbPoll, Polling<Load<int8_t, BaseOffset, false>>)    \
+  X(LhPoll, Polling<Load<int16_t, BaseOffset, false>>)   \
+  X(LwPoll, Polling<Load<uint32_t, BaseOffset, false>>)  \
+  X(LbuPoll, Polling<Load<uint8_t, BaseOffset, false>>)  \
+  X(LhuPoll, Polling<Load<uint16_t, BaseOffset, false>>) \
   TESSERA_LOADS(X, Reg, BaseRegister)                    \
   TESSERA_LOADS(X, Post, PostIncrement)                  \
   TESSERA_LOADS(X, PostReg, PostIncrementRegister)       \

@@ -16,6 +16,12 @@ Result<Machine> Machine::create(const target::Target& target, const Elf& elf, Op
   if (target.cores > Turns::kMostCores)
     return input_error("target {} has {} cores; the virtual chip can run {}", target.name, target.cores,
                        Turns::kMostCores);
+  const auto most = [&](const char* what, int has, size_t can) -> Result<void> {
+    if (has >= 1 && static_cast<size_t>(has) <= can) return {};
+    return input_error("target {} has {} {}; the virtual chip can have 1 to {}", target.name, has, what, can);
+  };
+  CHECK_OK(most("FPUs", target.timing.fpus, kMostUnits - kFirstFpu));
+  CHECK_OK(most("DMA ports", target.timing.dma_ports, WordPorts::kMost));
   auto chip = std::make_unique<Chip>(target, elf, std::move(options));
   CHECK_OK(chip->load());
   return Machine(std::move(chip));

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <span>
 
 #include "sim/chip.hpp"
 
@@ -13,13 +14,14 @@ Mchan::Mchan(Chip& chip, int ports)
       timing_(chip.timing()),
       engine_(*chip.target().engine("L1", "L2")),
       ports_(static_cast<size_t>(ports)),
-      in_ready_(static_cast<size_t>(timing_.dma_ports), 0),
-      out_ready_(static_cast<size_t>(timing_.dma_ports), 0),
       l1_(chip.memory().l1.bytes.data() - chip.memory().l1.base),
       l2_(chip.memory().l2.bytes.data() - chip.memory().l2.base),
-      bank_mask_(static_cast<uint32_t>(chip.target().memory("L1")->banks - 1)) {}
+      bank_mask_(static_cast<uint32_t>(chip.target().memory("L1")->banks - 1)) {
+  in_.ports = out_.ports = static_cast<size_t>(timing_.dma_ports);
+}
 
 Mchan::Outcome Mchan::load(int port, uint32_t offset, uint64_t t, uint32_t& value) {
+  move_words_before(t);
   Port& p = ports_[static_cast<size_t>(port)];
   if (offset == 4) {
     for (int i = 0; i < kCounters; ++i) value |= static_cast<uint32_t>(bytes_left_[static_cast<size_t>(i)] != 0) << i;
@@ -52,6 +54,7 @@ void Mchan::grant_counter(uint64_t t) {
 }
 
 Mchan::Outcome Mchan::store(int port, uint32_t offset, uint32_t value, uint64_t t) {
+  move_words_before(t);
   Port& p = ports_[static_cast<size_t>(port)];
   if (offset == 4) {
     const uint32_t freed = value & ((1u << kCounters) - 1);
@@ -219,7 +222,7 @@ void Mchan::issue_write(uint64_t t) {
 }
 
 void Mchan::move_words_in(uint64_t t) {
-  for (uint64_t& ready : in_ready_) {
+  for (uint64_t& ready : std::span(in_.ready).first(in_.ports)) {
     if (ready > t || arriving_.empty() || arriving_.front().arrival >= t) continue;
     Burst& b = arriving_.front();
     const uint32_t before = b.done;
@@ -232,7 +235,7 @@ void Mchan::move_words_in(uint64_t t) {
 }
 
 void Mchan::move_words_out(uint64_t t) {
-  for (uint64_t& ready : out_ready_) {
+  for (uint64_t& ready : std::span(out_.ready).first(out_.ports)) {
     if (ready > t || !leaving_ || leaving_->arrival >= t) continue;
     ready = move_word(*leaving_, false, t);
     if (leaving_->done != leaving_->size) continue;
@@ -273,18 +276,20 @@ void Mchan::learn() {
 void Mchan::run(uint64_t until) {
   for (;;) {
     stream(until);
-    if (next_ >= until) return;
-    step(next_);
+    const uint64_t next = std::min({others_at_, in_.at, out_.at});
+    if (next >= until) return;
+    step(next);
     if (chip_.cores_to_wake()) return;
   }
 }
 
 void Mchan::step(uint64_t t) {
+  copy_moved();
   if (queue_at_ <= t) queue_at_ = kNever, move_to_direction(t);
   if (read_at_ <= t) read_at_ = kNever, issue_read(t);
   if (write_at_ <= t) write_at_ = kNever, issue_write(t);
-  if (in_at_ <= t) in_at_ = kNever, move_words_in(t);
-  if (out_at_ <= t) out_at_ = kNever, move_words_out(t);
+  if (in_.at <= t) in_.at = kNever, move_words_in(t);
+  if (out_.at <= t) out_.at = kNever, move_words_out(t);
   while (!sent_.empty() && sent_.front().arrival <= t) {
     const Burst b = sent_.front();
     sent_.pop_front();
@@ -293,61 +298,46 @@ void Mchan::step(uint64_t t) {
   schedule(t);
 }
 
-// A word for each port that is free at t; returns when the next one is.
-[[gnu::always_inline]] inline uint64_t Mchan::stream_words(Burst& b, bool in, std::vector<uint64_t>& ready,
-                                                           uint64_t t) {
-  uint64_t next = kNever;
-  for (uint64_t& r : ready) {
-    if (r <= t) r = move_word(b, in, t);
-    next = std::min(next, r);
-  }
-  return std::max(t + 1, next);
-}
-
-// Within a burst nothing happens but words: most of the cycles of a transfer are spent here, and nothing else of the
-// engine need be looked at. Leaves the last words of a burst, and whatever is due at `until`, to step().
+// Within a burst nothing happens but words: most of the cycles of a transfer are spent here or in the replay of what
+// the cores have logged, and nothing else of the engine need be looked at. Leaves the last words of a burst, and
+// whatever is due at `until`, to step().
 void Mchan::stream(uint64_t until) {
   const uint64_t stop = std::min(until, others_at_);
-  if (std::min(in_at_, out_at_) < stop) {
-    Burst* in = in_at_ == kNever ? nullptr : &arriving_.front();
-    Burst* out = out_at_ == kNever ? nullptr : &*leaving_;
-    const uint32_t before = in ? in->done : 0;
-    const auto last_words = static_cast<uint32_t>(4 * in_ready_.size());
-    const auto ends = [&](const Burst& b) { return b.size - b.done <= last_words; };
-    for (;;) {
-      const uint64_t t = std::min(in_at_, out_at_);
-      if (t >= stop || (in_at_ == t && ends(*in)) || (out_at_ == t && ends(*out))) break;
-      if (in_at_ == t) in_at_ = stream_words(*in, true, in_ready_, t);
-      if (out_at_ == t) out_at_ = stream_words(*out, false, out_ready_, t);
-    }
-    if (in) {
-      bytes_left_[static_cast<size_t>(in->command->counter)] -= in->done - before;
-      in->command->left -= in->done - before;
-    }
+  for (;;) {
+    const uint64_t t = std::min(in_.at, out_.at);
+    if (t >= stop || (in_.at == t && in_.ends()) || (out_.at == t && out_.ends())) return;
+    if (in_.at == t) in_.cycle(chip_.unit_free(), bank_mask_);
+    if (out_.at == t) out_.cycle(chip_.unit_free(), bank_mask_);
   }
-  next_ = std::min({others_at_, in_at_, out_at_});
 }
 
-// Words come from bursts in flight, one after the other and so many a cycle; whatever else happens, no word follows it
-// in the same cycle.
-Claim Mchan::claim() const {
-  constexpr uint64_t kCycles = 3;
-  Claim all{others_at_ == kNever ? kNever : others_at_ + 1, 0};
-  const uint64_t ports = in_ready_.size();
-  const auto add = [&](const Burst& b, uint64_t at) {
-    const uint64_t cycles = std::min<uint64_t>(kCycles, (b.size - b.done) / (4 * ports));
-    all.until = std::min(all.until, at + cycles);
-    const uint32_t first = (b.l1 + b.done) >> 2 & bank_mask_;
-    const uint64_t words = (uint64_t{1} << cycles * ports) - 1;
-    all.banks |= words << first | words >> 1 >> (bank_mask_ - first);  // the last bank is followed by the first
-  };
-  if (in_at_ != kNever) add(arriving_.front(), in_at_);
-  if (out_at_ != kNever) add(*leaving_, out_at_);
-  return all;
+// The bytes of the words that have been moved.
+void Mchan::copy_moved() {
+  if (in_.at != kNever) {
+    Burst& b = arriving_.front();
+    const uint32_t moved = in_.place - (b.l1 + b.done);
+    std::memcpy(l1_ + b.l1 + b.done, l2_ + b.l2 + b.done, moved);
+    b.done += moved;
+    b.command->left -= moved;
+    bytes_left_[static_cast<size_t>(b.command->counter)] -= moved;
+  }
+  if (out_.at != kNever) {
+    const uint32_t moved = out_.place - (leaving_->l1 + leaving_->done);
+    std::memcpy(l2_ + leaving_->l2 + leaving_->done, l1_ + leaving_->l1 + leaving_->done, moved);
+    leaving_->done += moved;
+  }
 }
 
-uint64_t Mchan::next_word(const std::vector<uint64_t>& ready, uint64_t t) {
-  return std::max(t + 1, *std::ranges::min_element(ready));
+// The last words of a burst do more than move.
+uint64_t Mchan::next_event() const {
+  return std::min({others_at_, in_.end_at(), out_.end_at()});
+}
+
+void Mchan::start_words(WordPorts& ports, const Burst& b, uint64_t t) {
+  const uint64_t ready = *std::min_element(ports.ready.begin(), ports.ready.begin() + static_cast<long>(ports.ports));
+  ports.at = std::max({b.arrival + 1, t + 1, ready});
+  ports.place = b.l1 + b.done;
+  ports.last = b.l1 + b.size - static_cast<uint32_t>(4 * ports.ports);
 }
 
 // What can happen next, and when at the earliest.
@@ -363,10 +353,9 @@ void Mchan::schedule(uint64_t t) {
   if (write_at_ == kNever && (write_ || !writes_.empty()) && !leaving_ &&
       sent_.size() < static_cast<size_t>(timing_.dma_writes_in_flight))
     write_at_ = issue;
-  if (in_at_ == kNever && !arriving_.empty()) in_at_ = std::max(arriving_.front().arrival + 1, next_word(in_ready_, t));
-  if (out_at_ == kNever && leaving_) out_at_ = std::max(leaving_->arrival + 1, next_word(out_ready_, t));
+  if (in_.at == kNever && !arriving_.empty()) start_words(in_, arriving_.front(), t);
+  if (out_.at == kNever && leaving_) start_words(out_, *leaving_, t);
   others_at_ = std::min({queue_at_, read_at_, write_at_, sent_.empty() ? kNever : sent_.front().arrival});
-  next_ = std::min({others_at_, in_at_, out_at_});
 }
 
 }  // namespace tessera::sim

@@ -9,7 +9,7 @@
 #include <optional>
 #include <vector>
 
-#include "sim/turns.hpp"
+#include "sim/words.hpp"
 #include "target/target.hpp"
 
 namespace tessera::sim {
@@ -28,9 +28,13 @@ class Mchan {
   Outcome load(int port, uint32_t offset, uint64_t t, uint32_t& value);
   Outcome store(int port, uint32_t offset, uint32_t value, uint64_t t);
 
-  uint64_t next_event() const { return next_; }
-  // The banks of L1 that it is about to touch.
-  Claim claim() const;
+  // Nothing happens before it but words that are moved.
+  uint64_t next_event() const;
+  // Words compete for banks with what the cores have logged, and are moved as that is replayed; a core that uses L1 in
+  // its turn asks for those that come before.
+  void move_words_before(uint64_t t) { stream(t), copy_moved(); }
+  WordPorts& in() { return in_; }
+  WordPorts& out() { return out_; }
   // What is due before `until`, up to the first thing that a core has to hear of.
   void run(uint64_t until);
   bool idle() const { return live_.empty(); }
@@ -75,8 +79,8 @@ class Mchan {
   void finish_bytes(Command* c, uint32_t bytes, uint64_t t);
   void step(uint64_t t);
   void stream(uint64_t until);
-  uint64_t stream_words(Burst& b, bool in, std::vector<uint64_t>& ready, uint64_t t);
-  static uint64_t next_word(const std::vector<uint64_t>& ready, uint64_t t);
+  void copy_moved();
+  void start_words(WordPorts& ports, const Burst& b, uint64_t t);
   void schedule(uint64_t t);
   void grant_counter(uint64_t t);
   bool room(const std::deque<Command*>& q) const;
@@ -94,14 +98,13 @@ class Mchan {
   std::deque<Command*> reads_, writes_;
   Command* read_ = nullptr;
   Command* write_ = nullptr;
-  std::deque<Burst> arriving_;                  // asked of L2, in order of arrival
-  std::optional<Burst> leaving_;                // being read from L1
-  std::deque<Burst> sent_;                      // on their way to L2
-  std::vector<uint64_t> in_ready_, out_ready_;  // when each local port is free
-  uint64_t queue_at_ = kNever, read_at_ = kNever, write_at_ = kNever, in_at_ = kNever, out_at_ = kNever;
+  std::deque<Burst> arriving_;    // asked of L2, in order of arrival
+  std::optional<Burst> leaving_;  // being read from L1
+  std::deque<Burst> sent_;        // on their way to L2
+  WordPorts in_, out_;            // words of the first that arrives, of the one that leaves
+  uint64_t queue_at_ = kNever, read_at_ = kNever, write_at_ = kNever;
   uint64_t others_at_ = kNever;  // the earliest of what is not words
   uint64_t far_ready_ = 0;
-  uint64_t next_ = kNever;
   size_t turn_ = 0;
   uint8_t *l1_, *l2_;  // where address 0 would be
   uint32_t bank_mask_;

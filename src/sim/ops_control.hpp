@@ -80,6 +80,7 @@ struct Jalr {
 template <class Jump>
 struct Traced {
   INSTRUCTION {
+    WAIT_FOR_TURN;
     Jump::template exec<Mode::Step>(c, op, t, n);
     if (c.why != Why::Stop) note_jump(c, address_of(c, c.op), c.t);
   }
@@ -87,7 +88,10 @@ struct Traced {
 
 // `j .`: nothing can come of it any more.
 struct Park {
-  INSTRUCTION { return leave(c, op, t, counted<M>(op, n), Why::Parked); }
+  INSTRUCTION {
+    WAIT_FOR_TURN;
+    return leave(c, op, t, counted<M>(op, n), Why::Parked);
+  }
 };
 
 struct Csr {

@@ -11,14 +11,6 @@ namespace tessera::sim {
 
 inline constexpr uint8_t kDynamicRounding = 7;
 
-// One operation a cycle and unit; the core shares its unit with few others.
-[[gnu::always_inline]] inline uint64_t take_fpu(Core& c, uint64_t t) {
-  const uint64_t start = std::max(t, *c.fpu);
-  *c.fpu = start + 1;
-  c.count.fpu += start - t;
-  return start - t;
-}
-
 [[gnu::always_inline]] inline float as_float(uint32_t a) {
   return std::bit_cast<float>(a);
 }
@@ -44,17 +36,19 @@ inline constexpr int32_t kRoundsItself = static_cast<int32_t>(0x80000000);
 template <auto Host, auto Soft>
 struct FloatTwo {
   INSTRUCTION {
-    WAIT_FOR_FPU;
+    WAIT_FOR_ROOM;
     if (needs_soft(c, op)) [[unlikely]]
       return in_integers<M>(c, op, t, n);
     c.f[op->rd] = canonical(Host(as_float(c.f[op->rs1]), as_float(c.f[op->rs2])));
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
   template <Mode M>
   [[gnu::noinline]] static void in_integers(Core& c, const Op* op, uint64_t t, uint64_t n) {
     const uint32_t a = c.f[op->rs1], b = c.f[op->rs2];
     c.f[op->rd] = softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, b, k); });
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
 };
 
@@ -77,18 +71,20 @@ struct FloatFma {
             flip(NegateAddend, c.f[static_cast<uint32_t>(op->imm) >> 3 & 31])};
   }
   INSTRUCTION {
-    WAIT_FOR_FPU;
+    WAIT_FOR_ROOM;
     if (needs_soft(c, op)) [[unlikely]]
       return in_integers<M>(c, op, t, n);
     const auto [a, b, addend] = operands(c, op);
     c.f[op->rd] = canonical(HostFma(as_float(a), as_float(b), as_float(addend)));
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
   template <Mode M>
   [[gnu::noinline]] static void in_integers(Core& c, const Op* op, uint64_t t, uint64_t n) {
     const auto f = [o = operands(c, op)](soft::Context& k) { return soft::fma(o.a, o.b, o.addend, k); };
     c.f[op->rd] = softly(c, op->imm & 7, f);
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
 };
 
@@ -112,9 +108,10 @@ struct FloatDivide {
 template <auto F, bool ToInteger>
 struct FloatExact {
   INSTRUCTION {
-    WAIT_FOR_FPU;
+    WAIT_FOR_ROOM;
     (ToInteger ? c.x[op->rd] : c.f[op->rd]) = static_cast<uint32_t>(F(c.f[op->rs1], c.f[op->rs2], c.fp));
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
 };
 
@@ -122,17 +119,19 @@ struct FloatExact {
 template <auto Host, auto Soft, bool ToInteger>
 struct FloatCompare {
   INSTRUCTION {
-    WAIT_FOR_FPU;
+    WAIT_FOR_ROOM;
     const uint32_t a = c.f[op->rs1], b = c.f[op->rs2];
     if (soft::is_nan(a) || soft::is_nan(b)) [[unlikely]]
       return in_integers<M>(c, op, t, n);
     (ToInteger ? c.x[op->rd] : c.f[op->rd]) = static_cast<uint32_t>(Host(a, b));
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
   template <Mode M>
   [[gnu::noinline]] static void in_integers(Core& c, const Op* op, uint64_t t, uint64_t n) {
     (ToInteger ? c.x[op->rd] : c.f[op->rd]) = static_cast<uint32_t>(Soft(c.f[op->rs1], c.f[op->rs2], c.fp));
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
 };
 
@@ -158,20 +157,22 @@ inline constexpr auto float_le = [](uint32_t a, uint32_t b) { return as_float(a)
 template <auto Soft>
 struct FloatToInteger {
   INSTRUCTION {
-    WAIT_FOR_FPU;
+    WAIT_FOR_ROOM;
     const uint32_t a = c.f[op->rs1];
     c.x[op->rd] = softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, k); });
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
 };
 
 template <auto Soft>
 struct IntegerToFloat {
   INSTRUCTION {
-    WAIT_FOR_FPU;
+    WAIT_FOR_ROOM;
     const uint32_t a = c.x[op->rs1];
     c.f[op->rd] = softly(c, op->imm & 7, [=](soft::Context& k) { return Soft(a, k); });
-    return advance<M>(c, op, t, n, take_fpu(c, t));
+    log_use(c, c.fpu_unit, t);
+    return advance<M>(c, op, t, n);
   }
 };
 

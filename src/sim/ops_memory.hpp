@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "sim/ops_control.hpp"
-#include "sim/turns.hpp"
 
 namespace tessera::sim {
 
@@ -49,25 +48,13 @@ template <class T>
   return address - c.l1_base < c.l1_size && address % sizeof(T) == 0;
 }
 
-// An access at which the core's turn is over: it goes on where nobody who is earlier can meet it.
-template <class Access, class T, class Address, Mode M>
-[[gnu::noinline]] void beyond_turn(Core& c, const Op* op, uint64_t t, uint64_t n) {
-  const uint32_t address = Address::next(c, op);
-  c.pending = Turns::kAnyBank;
-  if (c.chained && in_window<T>(c, address)) {
-    c.pending = Turns::bit((address >> 2) & c.bank_mask);
-    if (c.turns->may_pass(c, t, c.pending)) return Access::template now<M>(c, op, t, n);
-  }
-  return next_turn(c, op, t, n);
+[[gnu::always_inline]] inline uint32_t bank_of(const Core& c, uint32_t address) {
+  return (address >> 2) & c.bank_mask;
 }
 
-// A bank serves one request a cycle, first come first served. Returns how long this one waits.
-[[gnu::always_inline]] inline uint64_t take_bank(Core& c, uint32_t address, uint64_t t) {
-  uint64_t& free = c.banks[(address >> 2) & c.bank_mask];
-  const uint64_t start = std::max(t, free);
-  free = start + 1;
-  c.count.l1_conflict += start - t;
-  return start - t;
+// A bit stands for many words.
+[[gnu::always_inline]] inline uint64_t polled_bit(uint32_t address) {
+  return uint64_t{1} << (address >> 2 & 63);
 }
 
 template <class T>
@@ -79,29 +66,28 @@ template <class T>
 template <class T, class Address, bool Float>
 struct Load {
   INSTRUCTION {
-    if (t > c.limit) [[unlikely]]
-      return beyond_turn<Load, T, Address, M>(c, op, t, n);
-    return now<M>(c, op, t, n);
-  }
-
-  template <Mode M>
-  [[gnu::always_inline]] static void now(Core& c, const Op* op, uint64_t t, uint64_t n) {
+    if (!in_window<T>(c, Address::next(c, op))) [[unlikely]]
+      return slow<M>(c, op, t, n);
+    WAIT_FOR_ROOM;
     const uint32_t address = Address::address(c, op);
     uint32_t& rd = Float ? c.f[op->rd] : c.x[op->rd];
     ++c.count.loads;
     c.count.load_use += cost_of(op) - 1;
-    if (in_window<T>(c, address)) [[likely]] {
-      T raw;
-      std::memcpy(&raw, c.l1 + (address - c.l1_base), sizeof(T));
-      rd = widened<T>(static_cast<uint32_t>(raw));
-      return advance<M>(c, op, t, n, take_bank(c, address, t));
-    }
-    return slow<M>(c, op, t, n, address, rd);
+    T raw;
+    std::memcpy(&raw, c.l1 + (address - c.l1_base), sizeof(T));
+    rd = widened<T>(static_cast<uint32_t>(raw));
+    log_use(c, bank_of(c, address), t);
+    return advance<M>(c, op, t, n);
   }
 
   // Not inlined: it has locals whose addresses escape, and those forbid a tail call.
   template <Mode M>
-  [[gnu::noinline]] static void slow(Core& c, const Op* op, uint64_t t, uint64_t n, uint32_t address, uint32_t& rd) {
+  [[gnu::noinline]] static void slow(Core& c, const Op* op, uint64_t t, uint64_t n) {
+    WAIT_FOR_TURN;
+    const uint32_t address = Address::address(c, op);
+    uint32_t& rd = Float ? c.f[op->rd] : c.x[op->rd];
+    ++c.count.loads;
+    c.count.load_use += cost_of(op) - 1;
     uint32_t value = 0;
     uint64_t extra = 0;
     const Why why = slow_load(c, op, address, sizeof(T), t, value, extra);
@@ -109,6 +95,16 @@ struct Load {
     if (why == Why::Asleep) return leave(c, next_of(op), t, counted(op, n), why);
     rd = widened<T>(value);
     return leave(c, next_of(op), t + cost_of(op) + extra, counted(op, n), why);
+  }
+};
+
+// A load that waits in a loop for what someone else stores. From now on those who store there wait for their turn.
+template <class L>
+struct Polling {
+  INSTRUCTION {
+    const uint32_t address = BaseOffset::next(c, op);
+    if (in_window<uint8_t>(c, address)) *c.polled |= polled_bit(address);
+    return L::template slow<M>(c, op, t, n);
   }
 };
 
@@ -130,26 +126,25 @@ struct EventLoad {
 template <class T, class Address, bool Float>
 struct Store {
   INSTRUCTION {
-    if (t > c.limit) [[unlikely]]
-      return beyond_turn<Store, T, Address, M>(c, op, t, n);
-    return now<M>(c, op, t, n);
-  }
-
-  template <Mode M>
-  [[gnu::always_inline]] static void now(Core& c, const Op* op, uint64_t t, uint64_t n) {
+    const uint32_t next = Address::next(c, op);
+    if (!in_window<T>(c, next) || (*c.polled & polled_bit(next)) != 0) [[unlikely]]
+      return slow<M>(c, op, t, n);
+    WAIT_FOR_ROOM;
     const uint32_t value = Float ? c.f[op->rs2] : c.x[op->rs2];
     const uint32_t address = Address::address(c, op);
     ++c.count.stores;
-    if (in_window<T>(c, address)) [[likely]] {
-      const T raw = static_cast<T>(value);
-      std::memcpy(c.l1 + (address - c.l1_base), &raw, sizeof(T));
-      return advance<M>(c, op, t, n, take_bank(c, address, t));
-    }
-    return slow<M>(c, op, t, n, address, value);
+    const T raw = static_cast<T>(value);
+    std::memcpy(c.l1 + (address - c.l1_base), &raw, sizeof(T));
+    log_use(c, bank_of(c, address), t);
+    return advance<M>(c, op, t, n);
   }
 
   template <Mode M>
-  [[gnu::noinline]] static void slow(Core& c, const Op* op, uint64_t t, uint64_t n, uint32_t address, uint32_t value) {
+  [[gnu::noinline]] static void slow(Core& c, const Op* op, uint64_t t, uint64_t n) {
+    WAIT_FOR_TURN;
+    const uint32_t value = Float ? c.f[op->rs2] : c.x[op->rs2];
+    const uint32_t address = Address::address(c, op);
+    ++c.count.stores;
     uint64_t extra = 0;
     const Why why = slow_store(c, op, address, sizeof(T), t, value, extra);
     if (why == Why::Stop) return leave(c, op, t, n, why);

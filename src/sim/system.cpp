@@ -249,6 +249,7 @@ void execute_csr(Core& c, const Op* op, uint64_t t, uint64_t n) {
   const uint32_t csr = static_cast<uint32_t>(op->imm) & 0xfff, f3 = static_cast<uint32_t>(op->imm) >> 12;
   if (is_float_csr(csr) && !(c.isa & isa_bit('f')))
     return trap(c, op, t, n, 2, fmt::format("csr 0x{:x} on a core without an FPU", csr));
+  if (!is_float_csr(csr) && csr != kMhartid) WAIT_FOR_TURN;  // the others hang on the time
   const uint32_t operand = f3 & 4 ? op->rs1 : c.x[op->rs1];
   const uint32_t old = read_csr(c, csr, t, n);
   if ((f3 & 3) == 1)

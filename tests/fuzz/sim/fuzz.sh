@@ -11,7 +11,7 @@ for name in mips dma hyper sync micro; do
     -T "$root"/tests/platform/src/link.ld -o "$work/corpus/$name.elf" 2>/dev/null
 done
 clang++-19 -std=c++23 -O1 -g -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=all -DTESSERA_ROOT="\"$root\"" \
-  -I"$root/src" -I"$root/tests" "$root"/src/base/units.cpp "$root"/src/target/*.cpp "$root"/src/memory/hyperram.cpp "$root"/src/sim/*.cpp \
+  -I"$root/src" -I"$root/tests" "$root"/src/base/units.cpp "$root"/src/target/*.cpp "$root"/src/memory/*.cpp "$root"/src/sim/*.cpp \
   "$root"/tests/fuzz/sim/fuzz_elf.cpp "$root"/tests/fuzz/sim/libfuzzer.cc -lfmt -lyaml-cpp -o "$work/fuzz_elf"
 cd "$work"
 exec "$work/fuzz_elf" -max_total_time="$seconds" -max_len=65536 -timeout=20 -rss_limit_mb=4096 "$work/corpus"
