@@ -43,8 +43,8 @@ Result<void> judge_reserved(const Subject& s) {
       plan.reserved.size() > s.target.memories.size())
     return s.refuse("arena", "stacks in level {}, where no core can reach", plan.stack_level);
   std::vector<Bytes> needs(s.target.memories.size());
-  const int stacks = plan.cores + (s.target.controller_works ? 0 : 1);  // a core that only forks has one too
-  needs[static_cast<size_t>(plan.stack_level)] += s.target.stacks.cluster_core * stacks;
+  const int workers = plan.cores - (s.target.controller_works ? 1 : 0);
+  needs[static_cast<size_t>(plan.stack_level)] += s.target.stacks.controller + s.target.stacks.worker * workers;
   if (needs.size() > 1) needs[1] += s.target.stacks.fabric_controller + plan.code;
   for (size_t level = 0; level < needs.size(); ++level) {
     auto reserved = level < plan.reserved.size() ? plan.reserved[level] : 0_B;

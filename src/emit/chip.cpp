@@ -58,9 +58,11 @@ std::string memory_text(const Source& source) {
   text += fmt::format("  L2 (rwx) : ORIGIN = {}, LENGTH = {}\n", hex(static_cast<uint32_t>(l2.base + skipped)),
                       l2.size.count - skipped);
   text += fmt::format("}}\nREGION_ALIAS(\"STACKS\", {})\n\n", source.plan.stack_level == 0 ? "L1" : "L2");
-  text += fmt::format("__core_stack_bytes = {};\n__core_stack_count = {};\n__fc_stack_bytes = {};\n",
-                      t.stacks.cluster_core.count, std::max(source.plan.cores, t.controller + 1),
-                      t.stacks.fabric_controller.count);
+  text += fmt::format(
+      "__controller_stack_bytes = {};\n__worker_stack_bytes = {};\n__worker_count = {};\n"
+      "__fc_stack_bytes = {};\n",
+      t.stacks.controller.count, t.stacks.worker.count, source.plan.cores - (t.controller_works ? 1 : 0),
+      t.stacks.fabric_controller.count);
   text += in_ram ? "\n/* Samples: in the external RAM, whose first bytes they are; loaded beside the program. */\n"
                    "SECTIONS {\n  .ts_data 0 (INFO) : { *(.ts_data) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
                  : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { *(.ts_data) } > L2\n}\n__l3_heap = 0;\n";

@@ -70,8 +70,9 @@ class Planner {
 
   Result<void> check_options() const;
   Bytes memory(LevelId level) const { return target_.memories[static_cast<size_t>(level)].size; }
-  // Of every worker, and of the core that forks where it is none of them.
-  Bytes stacks() const { return target_.stacks.cluster_core * (target_.workers + (target_.controller_works ? 0 : 1)); }
+  Bytes stacks() const {
+    return target_.stacks.controller + target_.stacks.worker * (target_.workers - (target_.controller_works ? 1 : 0));
+  }
   size_t running() const {
     return static_cast<size_t>(std::ranges::count_if(problems_, [](auto& p) { return !p.is_view(); }));
   }

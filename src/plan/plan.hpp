@@ -93,7 +93,7 @@ struct Plan {
 // function for every node that runs, a longer one where all tensors live in L3; at most half of the memory.
 constexpr Bytes code_reserve(size_t nodes, Bytes l2, bool far) {
   constexpr int64_t kRuntime = 64 * 1024;
-  const int64_t node = far ? 900 : 450;
+  const int64_t node = far ? 900 : 560;
   return Bytes(std::min(kRuntime + node * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
 }
 

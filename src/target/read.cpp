@@ -141,7 +141,8 @@ Result<Target> read_target(const YAML::Node& root, const std::string& file) {
     t.engines.push_back(read_engine(r, engines[i], fmt::format("dma[{}]", i)));
   if (auto node = r.child(root, "", "stacks")) {
     r.read(node, "stacks", "fabric_controller", t.stacks.fabric_controller);
-    r.read(node, "stacks", "cluster_core", t.stacks.cluster_core);
+    r.read(node, "stacks", "controller", t.stacks.controller);
+    r.read(node, "stacks", "worker", t.stacks.worker);
   }
   if (auto node = r.child(root, "", "timing")) read_timing(r, node, t.timing);
   if (auto node = r.child(root, "", "registers")) read_registers(r, node, t.registers);

@@ -48,7 +48,8 @@ struct DmaEngine {
 
 struct Stacks {
   Bytes fabric_controller;
-  Bytes cluster_core;
+  Bytes controller;  // of the cluster: it runs the network, and kernels where it works
+  Bytes worker;      // it runs kernels only
 };
 
 struct Cache {

@@ -22,7 +22,18 @@ int main(void) { open_cluster(); on_cluster(run, NULL); return 0; })";
   auto refused = run_on_chip(main, {.more = {kernel(4000)}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::DoesNotFit);
-  for (auto* word : {"a cluster core", "2048", "pi_cl_team_fork", "ts_wide 40"})
+  for (auto* word : {"the cluster's controller", "2048", "pi_cl_team_fork", "ts_wide 40"})
+    EXPECT_NE(refused.error().text().find(word), std::string::npos) << refused.error().text();
+}
+
+TEST(Stack, AWorkersIsSmaller) {
+  auto refused = run_on_chip("int main(void) { return 0; }",
+                             {.more = {{"kernels/wide.c",
+                                        "void ts_wide(void* arg) { volatile char wide[1300]; (void)arg; "
+                                        "wide[0] = 1; wide[sizeof wide - 1] = wide[0]; }\n"}}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::DoesNotFit);
+  for (auto* word : {"a worker of the cluster", "ts_wide 13"})
     EXPECT_NE(refused.error().text().find(word), std::string::npos) << refused.error().text();
 }
 

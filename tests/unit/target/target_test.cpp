@@ -81,7 +81,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{"extends: siracusa\ntiming: {fpu: {units: 0}}\n", "timing.fpu: at least one"},
                     std::pair{"extends: siracusa\ncores: {count: 40}\n", "cores.count"},
                     std::pair{"extends: siracusa\ncores: {workers: -1}\n", "cores.workers: must not be negative"},
-                    std::pair{"extends: siracusa\nstacks: {cluster_core: 2kb}\n", "stacks.cluster_core"},
+                    std::pair{"extends: siracusa\nstacks: {worker: 2kb}\n", "stacks.worker"},
                     std::pair{"extends: siracusa\nmemories: []\n", "L1 is missing"},
                     std::pair{"extends: siracusa\nmemories: 3\n", ""}, std::pair{"extends: siracusa\ntiming: 7\n", ""},
                     std::pair{"extends: siracusa\ntiming: {cache: {l0: {sets: 7}}}\n", "powers of two"},
