@@ -56,6 +56,15 @@ TEST_F(Profile, SingleBuffersHideLessThanDoubleOnes) {
   EXPECT_GT(single["excess_wait_cycles"].get<double>(), twice["excess_wait_cycles"].get<double>());
 }
 
+// From L3 too: the tile after the next is on its way, and what was made leaves under the next kernel.
+TEST_F(Profile, TransfersFromFarAwayRunUnderTheKernels) {
+  const auto profile = json({"profile", "dscnn", "--mode", "infer", "--home", "L3", "--l1", "64k"});
+  const auto& convolution = find(profile["operators"], "name", "blocks.1.pw.conv");
+  EXPECT_GT(convolution["tiles"], 4);
+  EXPECT_GT(convolution["dma_hidden"].get<double>(), 0.6);
+  EXPECT_GT(profile["sum"]["dma_hidden"].get<double>(), 0.6);
+}
+
 TEST_F(Profile, TellsOfL3AndOfInference) {
   const auto profile = json({"profile", "simplemlp", "--mode", "infer", "--home", "L3"});
   EXPECT_GT(profile["sum"]["dma_bytes"]["L3_L2"], 0);
