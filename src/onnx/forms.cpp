@@ -131,13 +131,10 @@ Result<Upgraded> upgrade(const Graph& graph, const Node& node, int opset) {
 }
 
 Result<Attributes> from_set_six(const OpName& op, const Attributes& attributes) {
-  const bool broadcasts = attributes.find("broadcast") != nullptr;
   Attributes kept;
   for (auto& [name, value] : attributes.entries()) {
     if (name == "consumed_inputs" || name == "broadcast") continue;
-    if (name == "axis" && broadcasts)
-      return input_error("broadcasts along an axis, as operator sets before 7 did, which is not supported")
-          .hint("export the model for operator set 7 or newer");
+    if (name == "axis" && attributes.find("broadcast")) continue;  // see axis_of_set_six
     if (name == "is_test") {
       if (attributes.integer("is_test", 0) == 0)
         return input_error("is in training mode (is_test = 0 of an operator set before 7), which is not supported")
@@ -149,6 +146,12 @@ Result<Attributes> from_set_six(const OpName& op, const Attributes& attributes) 
   if (op.type == "BatchNormalization" && attributes.integer("spatial", 1) == 0)
     return input_error("normalises every element on its own (spatial = 0), which is not supported");
   return kept;
+}
+
+std::optional<int64_t> axis_of_set_six(const OpName& op, const Attributes& attributes) {
+  if (op.type == "PRelu") return 1;
+  if (!attributes.find("broadcast") || !attributes.find("axis")) return std::nullopt;
+  return attributes.integer("axis", 0);
 }
 
 }  // namespace tessera::onnx

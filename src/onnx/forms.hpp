@@ -3,6 +3,7 @@
 //   before: Squeeze(x) {axes = [1]} of set 11         after: Squeeze(x, axes) of set 13 on, axes = constant {1}
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,7 +31,10 @@ struct Upgraded {
 Result<Upgraded> upgrade(const Graph& graph, const Node& node, int opset);
 
 // Attributes of operator set 6 as set 7 means them: what only said that a tensor may be broadcast, or that the network
-// is not being trained, is implied there. Broadcasting along an axis, which set 7 no longer has, is refused.
+// is not being trained, is implied there.
 Result<Attributes> from_set_six(const OpName& op, const Attributes& attributes);
+// The axis of the first operand at which the second begins, where set 6 says so: Add {broadcast, axis}, and the slopes
+// of a PRelu, one a channel. Set 7 counts from the last axis instead.
+std::optional<int64_t> axis_of_set_six(const OpName& op, const Attributes& attributes);
 
 }  // namespace tessera::onnx

@@ -221,7 +221,9 @@ class Importer {
       return input_error("calls a function that the model defines, which is not supported")
           .hint("export the model with its functions inlined");
     TRY(auto attributes, attributes_of(node, folder_));
+    std::optional<int64_t> axis;
     if (out_.opset == 6 && op.domain.empty()) {
+      axis = axis_of_set_six(op, attributes);
       TRY(attributes, from_set_six(op, attributes));
     }
     if (op == OpName{"", "CastLike"}) CHECK_OK(check_cast_like(node));
@@ -235,6 +237,7 @@ class Importer {
       TRY(auto id, operand(input));
       made.inputs.push_back(id);
     }
+    if (axis && made.inputs.size() == 2) CHECK_OK(align_second(made, *axis));
     for (auto& output : node.output()) {
       TRY(auto id, result(output));
       made.outputs.push_back(id);
@@ -243,6 +246,34 @@ class Importer {
     while (!made.outputs.empty() && !made.outputs.back()) made.outputs.pop_back();
     if (made.outputs.empty()) return input_error("makes nothing: it has no outputs");
     out_.graph.add_node(std::move(made));
+    return {};
+  }
+
+  // The second operand begins at that axis of the first: with axes of 1 behind it, it broadcasts as it does today.
+  Result<void> align_second(Node& node, int64_t axis) {
+    auto& graph = out_.graph;
+    auto known = [&](TensorId t) {
+      return t && (graph.at(t).role != Role::Activation || declared_.contains(graph.at(t).name));
+    };
+    auto a = node.inputs[0], b = node.inputs[1];
+    if (!known(a) || !known(b))
+      return input_error("broadcasts along an axis, as operator sets before 7 did, between tensors of unknown shapes")
+          .hint("export the model for operator set 7 or newer");
+    auto rank = static_cast<int64_t>(graph.at(a).type.shape.size());
+    auto shape = graph.at(b).type.shape;
+    if (count(shape) == 1) return {};
+    if (axis < 0) axis += rank;
+    auto behind = rank - axis - static_cast<int64_t>(shape.size());
+    if (axis < 0 || behind < 0)
+      return input_error("broadcasts {} along axis {} of {}", to_string(shape), axis, to_string(graph.at(a).type));
+    if (behind == 0) return {};
+    shape.insert(shape.end(), static_cast<size_t>(behind), 1);
+    auto name = node.name + ".aligned";
+    auto list = TensorData::i64({static_cast<int64_t>(shape.size())}, shape);
+    auto to = graph.add_tensor({name + ".shape", list.type(), Role::Constant, list});
+    auto aligned = graph.add_tensor({name, {graph.at(b).type.dtype, shape}, Role::Activation, {}});
+    graph.add_node({.name = name, .op = {"", "Reshape"}, .version = 7, .inputs = {b, to}, .outputs = {aligned}});
+    node.inputs[1] = aligned;
     return {};
   }
 

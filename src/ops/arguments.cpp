@@ -16,13 +16,11 @@ Result<void> takes(const NodeContext& n, size_t least, size_t most) {
   return {};
 }
 
-Result<void> is_one_of(const NodeContext& n, size_t i, std::initializer_list<DType> types) {
+Result<void> is_one_of(const NodeContext& n, size_t i, Types types) {
   auto& tensor = n.input(i);
-  if (std::ranges::find(types, tensor.type.dtype) != types.end()) return {};
-  std::vector<std::string_view> names;
-  for (auto t : types) names.push_back(name_of(t));
+  if (types.contains(tensor.type.dtype)) return {};
   return n.error(fmt::format("input {} ('{}') is {}; it must be {}", i, tensor.name, name_of(tensor.type.dtype),
-                             fmt::join(names, " or ")));
+                             fmt::join(types.names(), " or ")));
 }
 
 Result<int64_t> axis_of(const NodeContext& n, int64_t axis, size_t rank) {

@@ -4,7 +4,6 @@
 //   CHECK_OK(takes(n, 1, 2));   TRY(auto axis, axis_of(n, n.node.attributes.integer("axis", -1), rank));   // -1 -> 2
 #pragma once
 
-#include <initializer_list>
 #include <vector>
 
 #include "ops/operator.hpp"
@@ -15,9 +14,9 @@ namespace tessera::ops {
 Result<void> takes(const NodeContext& n, size_t least, size_t most);
 
 // Input i has one of the types.
-Result<void> is_one_of(const NodeContext& n, size_t i, std::initializer_list<DType> types);
+Result<void> is_one_of(const NodeContext& n, size_t i, Types types);
 inline Result<void> is_float(const NodeContext& n, size_t i) {
-  return is_one_of(n, i, {DType::F32});
+  return is_one_of(n, i, floats);
 }
 
 // An axis of a tensor of that rank, counted from the end where negative: -1 of rank 3 -> 2.

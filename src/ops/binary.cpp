@@ -30,14 +30,6 @@ struct Sides {
 };
 using Side = TensorId (*)(const Sides&);
 
-enum class Types : uint8_t {
-  Float,
-  Numbers,  // both of one type
-  Powers,   // floats and signed integers, each its own
-  All,      // numbers and truths
-  Truth,
-};
-
 struct Function {
   std::string_view type, summary;
   std::string_view header, kernel;  // of floats; integers and mixed types: see kernel_of
@@ -45,10 +37,10 @@ struct Function {
   Side left, right;  // null: no gradient
   int cycles;
   int since = 7;
-  Types types = Types::Numbers;
+  Types types = numbers;
   bool truth = false;  // the result is a truth
   std::string_view domain = "";
-  std::string_view verified = "onnx, torch, differences";
+  std::string_view verified = "onnx, torch";
 };
 
 TensorId passed(const Sides& s) {
@@ -120,72 +112,56 @@ constexpr Function functions[] = {
     {"Mod", "what is left of A / B, broadcast: with the sign of B, or of A (fmod)", "binary", "mod", V(std::fmod(a, b)),
      passed, of_modulus, 120, 10},
     {"Pow", "A to the power B, broadcast, of two types", "power", "pow", V(std::pow(a, b)), of_base, of_exponent, 80, 7,
-     Types::Powers},
+     wide_numbers},
     {"Max", "the greatest, broadcast; a NaN wins", "binary", "maximum", V(greatest(a, b)), of_chosen<at_least, true>,
      of_chosen<at_least, false>, 9, 6},
     {"Min", "the least, broadcast; a NaN wins", "binary", "minimum", V(least(a, b)), of_chosen<at_most, true>,
      of_chosen<at_most, false>, 9, 6},
-    {"PRelu", "A, A * slope below 0", "binary", "p_relu", V(a < 0 ? a * b : a), of_p_relu, of_slope, 9, 7,
-     Types::Float},
+    {"PRelu", "A, A * slope below 0", "binary", "p_relu", V(a < 0 ? a * b : a), of_p_relu, of_slope, 9, 7, floats},
     {"BiasGelu", "Gelu(X + B)", "bias_gelu", "bias_gelu", V(values::gelu(a + b)), of_bias_gelu, of_bias_gelu, 60, 1,
-     Types::Float, false, microsoft, "torch, differences"},
+     floats, false, microsoft, "torch"},
     {"FastGelu", "Gelu(X + B) by tanh; the bias may be absent", "bias_gelu", "bias_fast_gelu",
-     V(values::fast_gelu(a + b)), of_bias_fast_gelu, of_bias_fast_gelu, 62, 1, Types::Float, false, microsoft,
-     "torch, differences"},
+     V(values::fast_gelu(a + b)), of_bias_fast_gelu, of_bias_fast_gelu, 62, 1, floats, false, microsoft, "torch"},
 
     {"PReluSlope", "gradient of PRelu by its input: 1, or the slope below 0", "binary", "p_relu_slope",
-     V(a < 0 ? b : 1), nullptr, nullptr, 8, 1, Types::Float, false, microsoft, inside},
+     V(a < 0 ? b : 1), nullptr, nullptr, 8, 1, floats, false, microsoft, inside},
     {"ModSlope", "gradient of Mod by B: -trunc(A / B)", "binary", "mod_slope", V(-std::trunc(a / b)), nullptr, nullptr,
-     45, 1, Types::Float, false, microsoft, inside},
+     45, 1, floats, false, microsoft, inside},
     {"PowBaseSlope", "gradient of Pow by A: B A^(B-1)", "power", "pow_base_slope", V(base_slope(a, b)), nullptr,
-     nullptr, 85, 1, Types::Float, false, microsoft, inside},
+     nullptr, 85, 1, floats, false, microsoft, inside},
     {"PowExponentSlope", "gradient of Pow by B: A^B log(A)", "power", "pow_exponent_slope", V(exponent_slope(a, b)),
-     nullptr, nullptr, 115, 1, Types::Float, false, microsoft, inside},
+     nullptr, nullptr, 115, 1, floats, false, microsoft, inside},
 
-    {"Equal", "A == B, broadcast", "compare", "equal", V(a == b), nullptr, nullptr, 8, 7, Types::All, true, "",
-     by_data},
-    {"Greater", "A > B, broadcast", "compare", "greater", V(a > b), nullptr, nullptr, 8, 7, Types::Numbers, true, "",
-     by_data},
-    {"GreaterOrEqual", "A >= B, broadcast", "compare", "greater_or_equal", V(a >= b), nullptr, nullptr, 8, 7,
-     Types::Numbers, true, "", by_data},
-    {"Less", "A < B, broadcast", "compare", "less", V(a < b), nullptr, nullptr, 8, 7, Types::Numbers, true, "",
-     by_data},
-    {"LessOrEqual", "A <= B, broadcast", "compare", "less_or_equal", V(a <= b), nullptr, nullptr, 8, 7, Types::Numbers,
+    {"Equal", "A == B, broadcast", "compare", "equal", V(a == b), nullptr, nullptr, 8, 7, any_type, true, "", by_data},
+    {"Greater", "A > B, broadcast", "compare", "greater", V(a > b), nullptr, nullptr, 8, 7, numbers, true, "", by_data},
+    {"GreaterOrEqual", "A >= B, broadcast", "compare", "greater_or_equal", V(a >= b), nullptr, nullptr, 8, 7, numbers,
      true, "", by_data},
-    {"And", "both, broadcast", "compare", "and", V(a != 0 && b != 0), nullptr, nullptr, 9, 7, Types::Truth, true, "",
-     by_data},
-    {"Or", "one or both, broadcast", "compare", "or", V(a != 0 || b != 0), nullptr, nullptr, 9, 7, Types::Truth, true,
+    {"Less", "A < B, broadcast", "compare", "less", V(a < b), nullptr, nullptr, 8, 7, numbers, true, "", by_data},
+    {"LessOrEqual", "A <= B, broadcast", "compare", "less_or_equal", V(a <= b), nullptr, nullptr, 8, 7, numbers, true,
      "", by_data},
-    {"Xor", "one of them, broadcast", "compare", "xor", V((a != 0) != (b != 0)), nullptr, nullptr, 9, 7, Types::Truth,
-     true, "", by_data},
+    {"And", "both, broadcast", "compare", "and", V(a != 0 && b != 0), nullptr, nullptr, 9, 7, truths, true, "",
+     by_data},
+    {"Or", "one or both, broadcast", "compare", "or", V(a != 0 || b != 0), nullptr, nullptr, 9, 7, truths, true, "",
+     by_data},
+    {"Xor", "one of them, broadcast", "compare", "xor", V((a != 0) != (b != 0)), nullptr, nullptr, 9, 7, truths, true,
+     "", by_data},
 };
 
 const Function& function(const NodeContext& n) {
   return *std::ranges::find(functions, n.node.op.type, &Function::type);
 }
 
-Result<void> check_types(const NodeContext& n, Types types) {
-  constexpr auto f32 = DType::F32, i64 = DType::I64, i32 = DType::I32, u8 = DType::U8, truth = DType::Bool;
-  auto check = [&](size_t i) -> Result<void> {
-    switch (types) {
-      case Types::Float:
-        return is_float(n, i);
-      case Types::Numbers:
-        return is_one_of(n, i, {f32, i64, i32, u8});
-      case Types::Powers:
-        return is_one_of(n, i, {f32, i64, i32});
-      case Types::All:
-        return is_one_of(n, i, {f32, i64, i32, u8, truth});
-      case Types::Truth:
-        return is_one_of(n, i, {truth});
-    }
-    return {};
-  };
+// The base and the exponent have each their type; elsewhere all operands have one.
+bool is_mixed(const Function& f) {
+  return f.type == "Pow";
+}
+
+Result<void> check_types(const NodeContext& n, const Function& f) {
   for (size_t i = 0; i < n.node.inputs.size(); ++i) {
     if (!n.has_input(i)) return n.error(fmt::format("input {} is missing", i));
-    CHECK_OK(check(i));
+    CHECK_OK(is_one_of(n, i, f.types));
   }
-  return types == Types::Powers ? Result<void>{} : one_type(n);
+  return is_mixed(f) ? Result<void>{} : one_type(n);
 }
 
 // What takes another number of operands than two is written as other nodes before anything is planned.
@@ -215,7 +191,7 @@ bool has_fmod(const NodeContext& n) {
 Result<std::vector<TensorType>> infer(const NodeContext& n) {
   auto& f = function(n);
   CHECK_OK(takes(n, least_inputs(f), most_inputs(f)));
-  CHECK_OK(check_types(n, f.types));
+  CHECK_OK(check_types(n, f));
   TRY(auto shape, broadcast_inputs(n));
   if (f.type == "PRelu" || f.type.ends_with("Gelu")) CHECK_OK(keeps_first_shape(n, shape));
   if (f.type == "Mod" && n.input(0).type.dtype == DType::F32 && !has_fmod(n))
@@ -228,9 +204,9 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
   auto& f = function(n);
   auto a = n.input(0).type.dtype, b = n.input(1).type.dtype;
   std::string name(f.kernel), header(f.header);
-  if (f.types == Types::Powers && !(a == DType::F32 && b == DType::F32)) {
+  if (is_mixed(f) && !(a == DType::F32 && b == DType::F32)) {
     name += fmt::format("_{}_{}", name_of(a), name_of(b));
-  } else if (f.types != Types::Truth && a != DType::F32) {
+  } else if (f.types != truths && a != DType::F32) {
     if (f.type == "Mod" && has_fmod(n)) name = "fmod";
     if (header == "binary") header = "integer";
     name += fmt::format("_{}", name_of(a));
@@ -355,6 +331,7 @@ constexpr Operator operator_of(const Function& f) {
           .since = f.since,
           .summary = f.summary,
           .verified = f.verified,
+          .types = f.types,
           .infer = infer,
           .reference = reference,
           .gradient = f.left ? gradient : nullptr,

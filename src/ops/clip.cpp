@@ -43,7 +43,7 @@ Result<void> check_bounds(const NodeContext& n) {
 
 Result<std::vector<TensorType>> infer(const NodeContext& n) {
   CHECK_OK(takes(n, 1, 3));
-  CHECK_OK(is_one_of(n, 0, {DType::F32, DType::I64, DType::I32, DType::U8}));
+  CHECK_OK(is_one_of(n, 0, numbers));
   CHECK_OK(check_bounds(n));
   return std::vector{n.input(0).type};
 }
@@ -144,7 +144,8 @@ constexpr Operator clip(std::string_view domain, std::string_view type, int sinc
           .since = since,
           .until = until,
           .summary = summary,
-          .verified = "onnx, torch, differences",
+          .verified = "onnx, torch",
+          .types = numbers,
           .infer = infer,
           .reference = reference,
           .gradient = gradient,
@@ -160,11 +161,13 @@ namespace defined {
 const Operator Clip = clip("", "Clip", 11, 0, "between min and max (inputs)");
 const Operator ClipOld = [] {
   auto op = clip("", "Clip", 6, 10, "between min and max (attributes)");
+  op.types = floats;
   op.infer = infer_old;
   return op;
 }();
 const Operator ClipGrad = [] {
   auto op = clip("com.microsoft", "ClipGrad", 1, 0, "dY where X is within the bounds, else 0");
+  op.types = floats;
   op.infer = infer_grad;
   op.reference = reference_grad;
   op.gradient = nullptr;

@@ -145,7 +145,7 @@ constexpr Operator dropout(int since, int until, decltype(infer)* types) {
           .since = since,
           .until = until,
           .summary = "drops elements by chance where training_mode says so, else the identity",
-          .verified = "onnx, reference, differences",
+          .verified = "onnx, torch, reference",
           .infer = types,
           .reference = reference,
           .gradient = gradient,

@@ -95,6 +95,7 @@ Result<void> measure(const NodeContext& n, Equation& e) {
 
 Result<Equation> equation(const NodeContext& n) {
   CHECK_OK(takes(n, 1, n.node.inputs.size()));
+  for (size_t i = 0; i < n.node.inputs.size(); ++i) CHECK_OK(is_float(n, i));
   auto text = n.node.attributes.text("equation", "");
   std::erase_if(text, [](unsigned char c) { return std::isspace(c); });
   auto arrow = text.find("->");

@@ -228,8 +228,7 @@ namespace defined {
 const Operator InstanceNormalization = normalization<Kind::Instance>(
     "InstanceNormalization", "by the statistics of each channel of each sample", "onnx, torch", 6);
 const Operator GroupNormalizationByGroup = normalization<Kind::GroupScale>(
-    "GroupNormalization", "by the statistics of groups of channels, with a scale a group", "reference, differences", 18,
-    20);
+    "GroupNormalization", "by the statistics of groups of channels, with a scale a group", "reference, torch", 18, 20);
 const Operator GroupNormalization = normalization<Kind::ChannelScale>(
     "GroupNormalization", "by the statistics of groups of channels, with a scale a channel", "torch", 21);
 const Operator MeanVarianceNormalization = normalization<Kind::MeanVariance>(

@@ -279,12 +279,12 @@ constexpr Operator matrix_product(std::string_view domain, std::string_view type
 namespace defined {
 
 const Operator Gemm =
-    matrix_product("", "Gemm", 7, "alpha * A.B + beta * C (transA, transB; C broadcasts)", "onnx, differences");
+    matrix_product("", "Gemm", 7, "alpha * A.B + beta * C (transA, transB; C broadcasts)", "onnx, torch");
 const Operator MatMul =
-    matrix_product("", "MatMul", 1, "numpy's product: vectors, batches, broadcast batches", "onnx, differences");
+    matrix_product("", "MatMul", 1, "numpy's product: vectors, batches, broadcast batches", "onnx, torch");
 const Operator FusedMatMul =
     matrix_product("com.microsoft", "FusedMatMul", 1, "MatMul with alpha, transA, transB, transBatchA, transBatchB",
-                   "reference, differences");
+                   "reference, torch");
 
 const Operator FusedGemm{.domain = "com.microsoft",
                          .type = "FusedGemm",

@@ -4,6 +4,13 @@
 
 namespace tessera::ops {
 
+std::vector<std::string_view> Types::names() const {
+  std::vector<std::string_view> all;
+  for (auto type : {DType::F32, DType::I64, DType::I32, DType::U8, DType::Bool})
+    if (contains(type)) all.push_back(name_of(type));
+  return all;
+}
+
 std::optional<TensorData> NodeContext::value(size_t i) const {
   if (!has_input(i) || input(i).role != Role::Constant) return std::nullopt;
   return input(i).value;

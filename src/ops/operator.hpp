@@ -4,6 +4,7 @@
 //   const Operator* gemm = find({"", "Gemm"});     gemm->infer(NodeContext{graph, node}) -> {f32[4,128]}
 #pragma once
 
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <string>
@@ -96,6 +97,25 @@ struct KernelCall {
   std::vector<Field> fields;
 };
 
+// Element types: Types{DType::F32, DType::I64}.contains(DType::I64).
+class Types {
+ public:
+  constexpr Types(std::initializer_list<DType> types) {
+    for (auto type : types) bits_ |= bit(type);
+  }
+  constexpr bool contains(DType type) const { return (bits_ & bit(type)) != 0; }
+  constexpr bool operator==(const Types&) const = default;
+  std::vector<std::string_view> names() const;  // {"f32", "i64"}
+
+ private:
+  static constexpr uint32_t bit(DType type) { return 1u << static_cast<uint32_t>(type); }
+  uint32_t bits_ = 0;
+};
+inline constexpr Types floats{DType::F32}, truths{DType::Bool};
+inline constexpr Types wide_numbers{DType::F32, DType::I64, DType::I32};
+inline constexpr Types numbers{DType::F32, DType::I64, DType::I32, DType::U8};
+inline constexpr Types any_type{DType::F32, DType::I64, DType::I32, DType::U8, DType::Bool};
+
 struct Operator {
   std::string_view domain;  // "" or "com.microsoft"
   std::string_view type;
@@ -103,6 +123,7 @@ struct Operator {
   std::string_view summary;   // for `tessera ops`
   std::string_view verified;  // against what it is tested: "onnx, torch", "torch", "reference"
   std::string_view whole;     // what must lie in L1 as a whole ("the axis"); empty: every dimension tiles
+  Types types = floats;       // of its data; indices, axes and masks have their own
 
   Result<std::vector<TensorType>> (*infer)(const NodeContext&) = nullptr;  // one type an output, present or not
   Result<std::vector<Array>> (*reference)(const NodeContext&, std::span<const Array> inputs) = nullptr;

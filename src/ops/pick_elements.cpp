@@ -6,6 +6,7 @@
 #include "ops/broadcast.hpp"
 #include "ops/movement.hpp"
 #include "ops/pointwise.hpp"
+#include "ops/scatter_gradient.hpp"
 #include "ops/table.hpp"
 
 namespace tessera::ops {
@@ -180,23 +181,14 @@ Result<std::vector<Array>> reference_scatter(const NodeContext& n, std::span<con
 }
 
 Result<std::vector<TensorId>> gradient_scatter(GradientContext& g) {
-  std::vector<TensorId> d(3);
   auto& build = g.build;
   NodeContext n{build.graph(), g.node};
-  TRY(auto op, scatter_reduction(n));
-  if (op > 1) return n.error("training through the reductions mul, max and min is not supported");
-  auto dy = g.d_outputs[0], index = g.node.inputs[index_operand(n)];
-  auto updates = update_operand(n);
   Attributes attributes{{"axis", g.node.attributes.integer("axis", 0)}};
-  if (g.wanted[updates])
-    d[updates] =
-        build.node({"", "GatherElements"}, {dy, index}, attributes, build.name(g.node.inputs[updates]) + "_grad");
-  if (!is_gradient(n) && g.wanted[0] && op == 1) d[0] = dy;
-  if (!is_gradient(n) && g.wanted[0] && op == 0) {
-    auto name = build.name(g.node.inputs[0]) + "_grad";
-    TensorType type = build.type(g.node.inputs[2]);
-    d[0] = build.node({"", "ScatterElements"}, {dy, index, zeros(build, type, name + ".zeros")}, attributes, name);
-  }
+  TRY(auto op, scatter_reduction(n));
+  if (!is_gradient(n)) return scatter_gradient(g, "ScatterElements", "GatherElements", attributes, op);
+  std::vector<TensorId> d(3);
+  d[0] = build.node({"", "GatherElements"}, {g.d_outputs[0], g.node.inputs[2]}, attributes,
+                    build.name(g.node.inputs[0]) + "_grad");
   CHECK_OK(build.status());
   return d;
 }
@@ -268,6 +260,7 @@ constexpr Operator scattering(std::string_view domain, std::string_view type, in
           .since = since,
           .summary = summary,
           .verified = domain.empty() ? "onnx, torch" : "reference",
+          .types = domain.empty() ? any_type : floats,
           .infer = infer_scatter,
           .reference = reference_scatter,
           .gradient = gradient_scatter,
@@ -286,6 +279,7 @@ const Operator GatherElements{.domain = "",
                               .since = 11,
                               .summary = "an index along an axis for every element",
                               .verified = "onnx, torch",
+                              .types = any_type,
                               .infer = infer_gather,
                               .reference = reference_gather,
                               .gradient = gradient_gather,

@@ -5,6 +5,7 @@
 #include "ops/arguments.hpp"
 #include "ops/movement.hpp"
 #include "ops/pointwise.hpp"
+#include "ops/scatter_gradient.hpp"
 #include "ops/table.hpp"
 
 namespace tessera::ops {
@@ -302,24 +303,9 @@ Result<std::vector<Array>> reference_scatter(const NodeContext& n, std::span<con
   return std::vector{std::move(y)};
 }
 
-// What was overwritten has no gradient, what was added to has all of it.
 Result<std::vector<TensorId>> gradient_scatter(GradientContext& g) {
-  std::vector<TensorId> d(3);
-  auto& build = g.build;
-  NodeContext n{build.graph(), g.node};
-  TRY(auto op, scatter_reduction(n));
-  if (op > 1) return n.error("training through the reductions mul, max and min is not supported");
-  auto dy = g.d_outputs[0];
-  if (g.wanted[2])
-    d[2] = build.node({"", "GatherND"}, {dy, g.node.inputs[1]}, {}, build.name(g.node.inputs[2]) + "_grad");
-  if (g.wanted[0] && op == 1) d[0] = dy;
-  if (g.wanted[0] && op == 0) {
-    auto name = build.name(g.node.inputs[0]) + "_grad";
-    TensorType updates = build.type(g.node.inputs[2]);
-    d[0] = build.node({"", "ScatterND"}, {dy, g.node.inputs[1], zeros(build, updates, name + ".zeros")}, {}, name);
-  }
-  CHECK_OK(build.status());
-  return d;
+  TRY(auto op, scatter_reduction({g.build.graph(), g.node}));
+  return scatter_gradient(g, "ScatterND", "GatherND", {}, op);
 }
 
 Result<TileMap> tile_map_scatter(const NodeContext& n) {
@@ -344,6 +330,7 @@ const Operator Gather{.domain = "",
                       .since = 1,
                       .summary = "entries of an axis by index",
                       .verified = "onnx, torch",
+                      .types = any_type,
                       .infer = infer_gather,
                       .reference = reference_gather,
                       .gradient = gradient_gather,
@@ -355,7 +342,8 @@ const Operator GatherND{.domain = "",
                         .type = "GatherND",
                         .since = 11,
                         .summary = "slices by tuples of indices (batch_dims)",
-                        .verified = "onnx, differences",
+                        .verified = "onnx, torch",
+                        .types = any_type,
                         .infer = infer_gather,
                         .reference = reference_gather,
                         .gradient = gradient_gather,
@@ -388,7 +376,8 @@ const Operator ScatterND{.domain = "",
                          .type = "ScatterND",
                          .since = 11,
                          .summary = "slices put where tuples of indices say (reduction none, add, mul, max, min)",
-                         .verified = "onnx, differences",
+                         .verified = "onnx, torch",
+                         .types = any_type,
                          .infer = infer_scatter,
                          .reference = reference_scatter,
                          .gradient = gradient_scatter,

@@ -252,6 +252,35 @@ Result<std::vector<TensorId>> gradient(GradientContext& g) {
   return std::vector{dx};
 }
 
+// A window that no L1 holds is walked one axis after the other: maxima, means and norms are the same in parts. (Not
+// where the place of the maximum is wanted: of equal ones it would be another.)
+constexpr int64_t widest_window = 32768;  // elements from its first to its last
+
+Result<std::vector<TensorId>> expand(ExpandContext& e) {
+  NodeContext n{e.build.graph(), e.node};
+  TRY(auto pool, checked(n));
+  auto& axes = pool.window.axes;
+  if (global(n) || n.has_output(1) || axes[0].span() * axes[1].span() * axes[2].span() <= widest_window)
+    return std::vector<TensorId>{};
+  std::vector<Attributes> parts;
+  for (size_t i = 3; i-- > 3 - pool.window.rank;) {
+    Window one{.axes = {}, .rank = pool.window.rank};
+    one.axes[i] = axes[i];
+    if (axes[i].kernel == 1 && axes[i].out == axes[i].in) continue;
+    parts.push_back(one.attributes());
+    for (auto* name : {"count_include_pad", "ceil_mode"})
+      if (auto value = n.node.attributes.integer(name, 0)) parts.back().set(name, value);
+    if (kind_of(n) == Kind::Norm) parts.back().set("p", power(n));
+  }
+  if (parts.size() < 2) return std::vector<TensorId>{};
+  auto y = e.node.inputs[0];
+  auto name = e.build.name(e.node.outputs[0]);
+  for (size_t i = 0; i < parts.size(); ++i)
+    y = e.build.node(e.node.op, {y}, parts[i], i + 1 < parts.size() ? fmt::format("{}.axis{}", name, i) : name);
+  CHECK_OK(e.build.status());
+  return std::vector{y};
+}
+
 // ---- the device
 
 // Dimensions: planes, then positions; over everything, planes, then elements, which are reduced.
@@ -362,13 +391,15 @@ constexpr Operator pooling(std::string_view type, int since, std::string_view su
           .type = type,
           .since = since,
           .summary = summary,
-          .verified = "onnx, torch, differences",
+          .verified = "onnx, torch",
+          .whole = type.starts_with("Global") ? "" : "a window",
           .infer = infer,
           .reference = reference,
           .gradient = gradient,
           .tile_map = tile_map,
           .kernel = kernel,
-          .cycles = cycles};
+          .cycles = cycles,
+          .expand = expand};
 }
 
 }  // namespace

@@ -45,7 +45,7 @@ struct Reducer {
   double (*join)(double acc, double v);
   TensorId (*derivative)(const Chain&);
   std::string_view domain = "";
-  std::string_view verified = "onnx, torch, differences";
+  std::string_view verified = "onnx, torch";
 };
 
 TensorId spread(const Chain& c, TensorId d) {
@@ -114,23 +114,21 @@ constexpr Reducer reducers[] = {
      of_log_sum_exp},
     {"ReduceSumSquare", "sums of squares over axes", "reduce_square", Finish::Not, 0, V(acc + v * v), of_square},
     {"ReduceSumTraining", "ReduceSum with axes as input", "reduce_sum", Finish::Not, 0, V(acc + v), of_sum,
-     "com.microsoft", "reference, differences"},
+     "com.microsoft", "reference, torch"},
 };
 
 const Reducer& reducer(const NodeContext& n) {
   return *std::ranges::find(reducers, n.node.op.type, &Reducer::type);
 }
 
-Result<void> check_type(const NodeContext& n) {
-  auto& how = reducer(n);
-  if (how.finish == Finish::Root || how.finish == Finish::Log || !how.join) return is_float(n, 0);
-  if (how.derivative == of_extremum) return is_one_of(n, 0, {DType::F32, DType::I64, DType::I32, DType::U8});
-  return is_one_of(n, 0, {DType::F32, DType::I64, DType::I32});
+constexpr Types types_of(const Reducer& how) {
+  if (how.finish == Finish::Root || how.finish == Finish::Log || !how.join) return floats;
+  return how.derivative == of_extremum ? numbers : wide_numbers;
 }
 
 Result<std::vector<TensorType>> infer(const NodeContext& n) {
   CHECK_OK(takes(n, 1, 2));
-  CHECK_OK(check_type(n));
+  CHECK_OK(is_one_of(n, 0, types_of(reducer(n))));
   TRY(auto r, reduction(n, 0));
   return std::vector<TensorType>{{n.input(0).type.dtype, r.out}};
 }
@@ -258,6 +256,7 @@ constexpr Operator reducing(std::string_view type) {
           .since = 1,
           .summary = how.summary,
           .verified = how.verified,
+          .types = types_of(how),
           .infer = infer,
           .reference = reference,
           .gradient = gradient,

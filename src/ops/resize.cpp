@@ -342,8 +342,18 @@ Result<Resampling> resampling(const NodeContext& n) {
   return Resampling{around(n.in(0), static_cast<size_t>(axis)), n.in(1)[0], n.in(1)[1], static_cast<size_t>(axis)};
 }
 
+// Rows of x are met in order, whatever the tiles: so must be the taps. Behind the last one, -1 stands for none.
+bool taps_ascend(std::span<const double> index, size_t taps) {
+  for (size_t i = 1; i < index.size(); ++i)
+    if (i % taps && index[i] >= 0 && index[i] <= index[i - 1]) return false;
+  return true;
+}
+
 Result<std::vector<TensorType>> infer_resample(const NodeContext& n) {
   TRY(auto r, resampling(n));
+  auto index = n.value(1);
+  if (!index || !taps_ascend(array_of(*index).v, static_cast<size_t>(r.taps)))
+    return n.error("takes tables that are known at compile time, with the places of each row in ascending order");
   auto type = n.input(0).type;
   type.shape[r.axis] = r.to;
   return std::vector{type};
@@ -426,6 +436,7 @@ const Operator Resize{.domain = "",
                       .since = 10,
                       .summary = "nearest, linear and cubic, in all coordinate modes; sizes known at compile time",
                       .verified = "onnx, torch",
+                      .types = any_type,
                       .infer = infer_resize,
                       .reference = reference_resize,
                       .expand = expand_resize,
@@ -435,6 +446,7 @@ const Operator Upsample{.domain = "",
                         .since = 7,
                         .summary = "Resize as it once was",
                         .verified = "onnx, torch",
+                        .types = any_type,
                         .infer = infer_resize,
                         .reference = reference_resize,
                         .expand = expand_resize,
@@ -442,7 +454,7 @@ const Operator Upsample{.domain = "",
 const Operator Resample{.domain = "com.microsoft",
                         .type = "Resample",
                         .summary = "weighted sums of a few elements along an axis, by constant tables",
-                        .verified = "reference, differences",
+                        .verified = "reference",
                         .infer = infer_resample,
                         .reference = reference_resample,
                         .gradient = gradient_resample,

@@ -29,8 +29,6 @@ struct Chain {
 };
 using Derivative = TensorId (*)(const Chain&);
 
-enum class Types : uint8_t { Float, Signed, Numbers, Truth };
-
 struct Function {
   std::string_view type, summary;
   std::string_view header, kernel;  // ts_<kernel> in kernels/<header>.h; integers add their type's name
@@ -38,10 +36,10 @@ struct Function {
   Derivative derivative;  // null: the result is no float
   int cycles;
   int since = 6;
-  Types types = Types::Float;
+  Types types = floats;
   Parameters parameters = {};
   std::string_view domain = "";
-  std::string_view verified = "onnx, torch, differences";
+  std::string_view verified = "onnx, torch";
 };
 
 // dx = TypeGrad(dy, x), or with the result in place of x.
@@ -79,13 +77,13 @@ TensorId of_gelu(const Chain& c) {
 
 #define V(...) [](double x, [[maybe_unused]] P p) -> double { return __VA_ARGS__; }
 constexpr auto microsoft = "com.microsoft";
-constexpr auto beyond_onnx = "torch, differences";
+constexpr auto beyond_onnx = "torch";
 
 constexpr Function functions[] = {
-    {"Relu", "max(0, x)", "unary", "relu", V(x < 0 ? 0 : x), BY_RESULT("ReluGrad"), 7, 6, Types::Signed},
-    {"Neg", "-x", "unary", "neg", V(-x), [](const Chain& c) { return c.node("Neg", {c.dy}); }, 5, 6, Types::Signed},
-    {"Abs", "magnitude", "unary", "abs", V(std::abs(x)), of_abs, 5, 6, Types::Numbers},
-    {"Sign", "1, 0 or -1", "unary", "sign", V(values::sign(x)), nothing, 12, 9, Types::Numbers},
+    {"Relu", "max(0, x)", "unary", "relu", V(x < 0 ? 0 : x), BY_RESULT("ReluGrad"), 7, 6, wide_numbers},
+    {"Neg", "-x", "unary", "neg", V(-x), [](const Chain& c) { return c.node("Neg", {c.dy}); }, 5, 6, wide_numbers},
+    {"Abs", "magnitude", "unary", "abs", V(std::abs(x)), of_abs, 5, 6, numbers},
+    {"Sign", "1, 0 or -1", "unary", "sign", V(values::sign(x)), nothing, 12, 9, numbers},
     {"Sqrt", "square root", "unary", "sqrt", V(std::sqrt(x)), of_sqrt, 18},
     {"Reciprocal", "1 / x", "unary", "reciprocal", V(1 / x), of_reciprocal, 18},
     {"Floor", "the next whole number below", "unary", "floor", V(std::floor(x)), flat_or_straight, 20},
@@ -100,7 +98,7 @@ constexpr Function functions[] = {
      of_leaky_relu,
      9,
      6,
-     Types::Float,
+     floats,
      {{"alpha", 0.01f}, {}}},
     {"ThresholdedRelu",
      "x above alpha, else 0",
@@ -112,7 +110,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("ThresholdedReluGrad"),
      8,
      10,
-     Types::Float,
+     floats,
      {{"alpha", 1}, {}}},
     {"HardSigmoid",
      "alpha x + beta between 0 and 1",
@@ -122,7 +120,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("HardSigmoidGrad"),
      12,
      6,
-     Types::Float,
+     floats,
      {{"alpha", 0.2f}, {"beta", 0.5f}}},
     {"HardSwish", "x HardSigmoid(x), alpha 1/6", "unary", "hard_swish", V(x* values::unit_clamp(x / 6 + 0.5)),
      BY_ARGUMENT("HardSwishGrad"), 13, 14},
@@ -136,11 +134,11 @@ constexpr Function functions[] = {
      nullptr,
      10,
      10,
-     Types::Float,
+     floats,
      {{"detect_negative", 1}, {"detect_positive", 1}},
      "",
      "onnx, reference"},
-    {"Not", "false of true", "unary", "not", V(x == 0), nullptr, 5, 1, Types::Truth, {}, "", "onnx, reference"},
+    {"Not", "false of true", "unary", "not", V(x == 0), nullptr, 5, 1, truths, {}, "", "onnx, reference"},
 
     {"Exp", "e to the power x", "exponential", "exp", V(std::exp(x)),
      [](const Chain& c) {
@@ -165,7 +163,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("EluGrad"),
      25,
      6,
-     Types::Float,
+     floats,
      {{"alpha", 1}, {}}},
     {"Celu",
      "x, alpha (exp(x / alpha) - 1) below 0",
@@ -175,7 +173,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("CeluGrad"),
      32,
      12,
-     Types::Float,
+     floats,
      {{"alpha", 1}, {}}},
     {"Selu",
      "gamma Elu(x)",
@@ -185,7 +183,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("SeluGrad"),
      26,
      6,
-     Types::Float,
+     floats,
      {{"alpha", 1.67326319217681884765625f}, {"gamma", 1.05070102214813232421875f}}},
     {"Swish",
      "x Sigmoid(alpha x)",
@@ -195,7 +193,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("SwishGrad"),
      58,
      1,
-     Types::Float,
+     floats,
      {{"alpha", 1}, {}},
      "",
      beyond_onnx},
@@ -207,7 +205,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("QuickGeluGrad"),
      58,
      1,
-     Types::Float,
+     floats,
      {{"alpha", 1.702f}, {}},
      microsoft,
      beyond_onnx},
@@ -219,7 +217,7 @@ constexpr Function functions[] = {
      BY_ARGUMENT("MishGrad"),
      50,
      18,
-     Types::Float,
+     floats,
      {},
      "",
      beyond_onnx},
@@ -246,7 +244,7 @@ constexpr Function exact_gelu{"Gelu",
                               of_gelu,
                               200,
                               20,
-                              Types::Float,
+                              floats,
                               {},
                               "",
                               beyond_onnx};
@@ -261,23 +259,9 @@ DType result_type(const NodeContext& n) {
   return function(n).derivative ? n.input(0).type.dtype : DType::Bool;
 }
 
-Result<void> check_type(const NodeContext& n) {
-  switch (function(n).types) {
-    case Types::Float:
-      return is_float(n, 0);
-    case Types::Signed:
-      return is_one_of(n, 0, {DType::F32, DType::I64, DType::I32});
-    case Types::Numbers:
-      return is_one_of(n, 0, {DType::F32, DType::I64, DType::I32, DType::U8});
-    case Types::Truth:
-      return is_one_of(n, 0, {DType::Bool});
-  }
-  return {};
-}
-
 Result<std::vector<TensorType>> infer(const NodeContext& n) {
   CHECK_OK(takes(n, 1, 1));
-  CHECK_OK(check_type(n));
+  CHECK_OK(is_one_of(n, 0, function(n).types));
   return std::vector<TensorType>{{result_type(n), n.in(0)}};
 }
 
@@ -337,6 +321,7 @@ constexpr Operator operator_of(const Function& f) {
           .since = f.since,
           .summary = f.summary,
           .verified = f.verified,
+          .types = f.types,
           .infer = infer,
           .reference = reference,
           .gradient = f.derivative ? gradient : nullptr,

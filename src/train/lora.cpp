@@ -25,27 +25,34 @@ bool is_product(const Node& node) {
 }
 
 // The matrix of weights that a linear layer multiplies by: as it lies, or transposed by the product or by a node of its
-// own (PyTorch writes one where it folds nothing).
+// own (PyTorch writes one where it folds nothing). y = x W has it second, y = W x first.
 struct Matrix {
   TensorId weight;
-  bool transposed;
+  bool first;      // the product's first operand
+  bool out_first;  // lies as [out, in]
 };
 
-std::optional<Matrix> matrix_of(const Graph& graph, const Uses& uses, const Node& product) {
-  if (!is_product(product)) return std::nullopt;
-  Matrix m{product.inputs[1], product.attributes.integer("transB", 0) != 0};
+std::optional<Matrix> matrix_at(const Graph& graph, const Uses& uses, const Node& product, bool first) {
+  auto transposed = product.attributes.integer(first ? "transA" : "transB", 0) != 0;
+  Matrix m{product.inputs[first ? 0 : 1], first, transposed != first};
   if (graph.at(m.weight).type.shape.size() != 2) return std::nullopt;
   auto maker = [&] { return uses.producer[static_cast<size_t>(m.weight.index)]; };
   while (maker() != NodeId{}) {
     auto& node = graph.at(maker());
     if (!node.op.domain.empty() || (node.op.type != "Transpose" && node.op.type != "Identity")) return std::nullopt;
     if (node.op.type == "Transpose" && node.attributes.integers("perm").value_or(std::vector<int64_t>{1, 0})[0] == 1)
-      m.transposed = !m.transposed;
+      m.out_first = !m.out_first;
     m.weight = node.inputs[0];
   }
   auto& weight = graph.at(m.weight);
   if (weight.role != Role::Parameter || weight.name.contains(".lora_")) return std::nullopt;
   return m;
+}
+
+std::optional<Matrix> matrix_of(const Graph& graph, const Uses& uses, const Node& product) {
+  if (!is_product(product)) return std::nullopt;
+  auto second = matrix_at(graph, uses, product, false);
+  return second ? second : matrix_at(graph, uses, product, true);
 }
 
 class Lora {
@@ -104,24 +111,23 @@ class Lora {
 
   struct Factors {
     TensorId down, up;
-    bool transposed;
+    bool out_first;
   };
 
   // The two factors lie as the matrix does, [out, in] or [in, out]. Layers that share a matrix share its adapter; one
   // that uses it the other way round goes through the factors the other way round.
   Factors adapter(const Matrix& m) {
-    const bool transposed = m.transposed;
     if (auto at = adapters_.find(m.weight); at != adapters_.end()) {
-      auto [down, up, first] = at->second;
-      return first == transposed ? at->second : Factors{up, down, transposed};
+      auto [down, up, out_first] = at->second;
+      return out_first == m.out_first ? at->second : Factors{up, down, m.out_first};
     }
     const auto shape = graph_.at(m.weight).type.shape;
-    const int64_t in = shape[transposed ? 1 : 0], out = shape[transposed ? 0 : 1], rank = options_.rank;
+    const int64_t in = shape[m.out_first ? 1 : 0], out = shape[m.out_first ? 0 : 1], rank = options_.rank;
     const float bound = 1.0f / std::sqrt(static_cast<float>(in));
     std::vector<float> values(static_cast<size_t>(rank * in));
     for (auto& v : values) v = random_.uniform() * bound;
-    auto a = TensorData::f32(transposed ? Shape{rank, in} : Shape{in, rank}, values);
-    auto b = TensorData::zeros({DType::F32, transposed ? Shape{out, rank} : Shape{rank, out}});
+    auto a = TensorData::f32(m.out_first ? Shape{rank, in} : Shape{in, rank}, values);
+    auto b = TensorData::zeros({DType::F32, m.out_first ? Shape{out, rank} : Shape{rank, out}});
     const auto name = layer_of(graph_.at(m.weight).name);
     auto add = [&](const char* suffix, TensorData value) {
       auto type = value.type();
@@ -129,7 +135,7 @@ class Lora {
       return made_.back();
     };
     auto first = add(".lora_A", std::move(a));
-    return adapters_[m.weight] = {first, add(".lora_B", std::move(b)), transposed};
+    return adapters_[m.weight] = {first, add(".lora_B", std::move(b)), m.out_first};
   }
 
   TensorId node(std::string name, OpName op, Attributes attributes, std::vector<TensorId> inputs, TensorId out) {
@@ -144,6 +150,22 @@ class Lora {
     return graph_.add_tensor({std::move(name), {DType::F32, std::move(shape)}, Role::Activation, {}});
   }
 
+  // A product of the data and a factor, in the operands' order, with the factor turned as it must be.
+  TensorId product(std::string name, const Node& layer, const Matrix& m, TensorId data, bool data_transposed,
+                   TensorId factor, float scale, TensorId sum, TensorId out) {
+    const bool turned = m.first ? !m.out_first : m.out_first;
+    const int64_t data_trans = data_transposed, factor_trans = turned;
+    Attributes attributes{{"transA", m.first ? factor_trans : data_trans},
+                          {"transB", m.first ? data_trans : factor_trans}};
+    if (scale != 1) attributes.set("alpha", scale);
+    std::vector<TensorId> operands{data, factor};
+    if (m.first) std::swap(operands[0], operands[1]);
+    if (sum) operands.push_back(sum);
+    const bool gemm = layer.op.type == "Gemm";
+    return node(std::move(name), gemm ? OpName{"", "Gemm"} : OpName{"com.microsoft", "FusedMatMul"}, attributes,
+                std::move(operands), out);
+  }
+
   // The layer's own product gets another name; the sum takes its place.
   void adapt(NodeId id, const Matrix& matrix) {
     const Node layer = graph_.at(id);
@@ -152,20 +174,19 @@ class Lora {
     auto base = activation(layer.name + ".base", type.shape);
     graph_.at(id).outputs[0] = base;
     auto narrow_shape = type.shape;
-    narrow_shape.back() = options_.rank;
+    narrow_shape[narrow_shape.size() - (matrix.first && narrow_shape.size() > 1 ? 2 : 1)] = options_.rank;
     auto narrow = activation(layer.name + ".lora", std::move(narrow_shape));
-    const auto down = layer.name + ".lora_down", up = layer.name + ".lora_up";
-    const auto transB = int64_t{factors.transposed}, transA = layer.attributes.integer("transA", 0);
+    const bool turned = layer.attributes.integer(matrix.first ? "transB" : "transA", 0) != 0;
+    product(layer.name + ".lora_down", layer, matrix, layer.inputs[matrix.first ? 1 : 0], turned, factors.down, 1, {},
+            narrow);
     const float scale = options_.alpha / static_cast<float>(options_.rank) * layer.attributes.real("alpha", 1);
+    const auto up = layer.name + ".lora_up";
     if (layer.op.type == "Gemm") {
-      node(down, {"", "Gemm"}, {{"transA", transA}, {"transB", transB}}, {layer.inputs[0], factors.down}, narrow);
-      node(up, {"", "Gemm"}, {{"alpha", scale}, {"transB", transB}}, {narrow, factors.up, base}, layer.outputs[0]);
+      product(up, layer, matrix, narrow, false, factors.up, scale, base, layer.outputs[0]);
       return;
     }
-    const OpName product{"com.microsoft", "FusedMatMul"};
-    node(down, product, {{"transA", transA}, {"transB", transB}}, {layer.inputs[0], factors.down}, narrow);
-    auto wide = node(up, product, {{"alpha", scale}, {"transB", transB}}, {narrow, factors.up},
-                     activation(layer.name + ".adapted", type.shape));
+    auto wide = product(up, layer, matrix, narrow, false, factors.up, scale, {},
+                        activation(layer.name + ".adapted", type.shape));
     node(layer.name + ".sum", {"", "Add"}, {}, {base, wide}, layer.outputs[0]);
   }
 

@@ -19,8 +19,8 @@ struct LoraOptions {
   uint64_t seed = 1;         // of the A matrices
 };
 
-// Every Gemm and MatMul whose second operand is a matrix of parameters, or its transpose, that the patterns choose;
-// returns the adapters' parameters. B starts at zero, so the network computes what it did.
+// Every Gemm and MatMul with a matrix of parameters, or its transpose, as its second operand or else its first, that
+// the patterns choose; returns the adapters' parameters. B starts at zero, so the network computes what it did.
 Result<std::vector<TensorId>> add_lora(Graph& graph, const LoraOptions& options);
 
 }  // namespace tessera::train

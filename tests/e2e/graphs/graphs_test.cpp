@@ -13,11 +13,11 @@
 
 #include "check/check.hpp"
 #include "emit/emit.hpp"
-#include "maker.hpp"
 #include "plan/make_plan.hpp"
 #include "run/host.hpp"
 #include "schedule/build.hpp"
 #include "simplify/simplify.hpp"
+#include "support/maker.hpp"
 #include "train/backward.hpp"
 #include "train/build.hpp"
 
@@ -187,6 +187,45 @@ std::string forest_failure(Workshop& workshop, uint64_t seed, Account& account) 
 int64_t number(const char* variable, int64_t otherwise) {
   const char* text = std::getenv(variable);
   return text ? std::atoll(text) : otherwise;
+}
+
+// What random graphs do without, and where it is tested instead.
+const std::string at_compile_time = "its operands are constants, and so is what it makes: conformance",
+                  in_place = "replaces a weight or state where it stands: unit/ops_updates, e2e/optimizers";
+const std::map<std::string, std::string, std::less<>> left_out{
+    {"Constant", at_compile_time},
+    {"ConstantOfShape", at_compile_time},
+    {"Range", at_compile_time},
+    {"NonZero", at_compile_time},
+    {"InPlaceAccumulatorV2", in_place},
+    {"SGD", in_place},
+    {"SGDOptimizer", in_place},
+    {"SGDOptimizerV2", in_place},
+    {"AdamWOptimizer", in_place},
+    {"Momentum", in_place},
+    {"Adagrad", in_place},
+    {"Adam", in_place},
+    {"Increment", in_place},
+};
+
+// The graphs of the tests have every operator of the table in them, those that are written out as others included.
+TEST(Maker, DrawsFromEveryOperator) {
+  std::set<const ops::Operator*> drawn;
+  for (uint64_t seed = 1; seed <= 500 / graphs_a_forest; ++seed) {
+    Maker maker(seed);
+    maker.grow(graphs_a_forest);
+    drawn.insert(maker.forest.drawn.begin(), maker.forest.drawn.end());
+    std::mt19937_64 random(seed);
+    auto program = with_backward(maker.forest, random);
+    ASSERT_TRUE(program) << program.error().text();
+    for (auto& node : program->graph.nodes()) drawn.insert(ops::find(node.op, node.version));
+  }
+  for (auto* op : ops::table()) {
+    auto reason = left_out.find(op->type);
+    EXPECT_TRUE(drawn.contains(op) != (reason != left_out.end()))
+        << to_string(OpName{std::string(op->domain), std::string(op->type)}) << " of set " << op->since
+        << (drawn.contains(op) ? " is drawn, but named as left out" : " is neither drawn nor named with a reason");
+  }
 }
 
 // Four shards, so that they run side by side.

@@ -32,6 +32,9 @@ for reduction in ("mean", "sum", "none"):
         weighted = {**scores, "weights": fixed(w)}
         cases.add("SoftmaxCrossEntropyLoss", scores, lambda x, t: (F.cross_entropy(x, t, **k), F.log_softmax(x, 1)), a)
         cases.add("SoftmaxCrossEntropyLoss", weighted, lambda x, t, w: F.cross_entropy(x, t, w, **k), a)
+        cases.add("SoftmaxCrossEntropyLossInternal", weighted, domain=ms, attributes={"reduction": reduction},
+                  outputs=["loss", "log_prob"],
+                  function=lambda x, t, w: (F.cross_entropy(x, t, w, reduction=reduction), F.log_softmax(x, 1)))
         cases.add("NegativeLogLikelihoodLoss", scores, lambda x, t: F.nll_loss(x, t, **k), a)
         cases.add("NegativeLogLikelihoodLoss", weighted, lambda x, t, w: F.nll_loss(x, t, w, **k), a)
 

@@ -52,6 +52,25 @@ cases.add("Unsqueeze", {"x": x, "axes": ints(0, -1)}, lambda x, _: x[None, ..., 
 cases.add("Flatten", {"x": x}, lambda x: x.flatten(1), {"axis": 1})
 cases.add("DepthToSpace", {"x": cases.floats(2, 12, 3, 2)}, lambda x: F.pixel_shuffle(x, 2),
           {"blocksize": 2, "mode": "CRD"})
+cases.add("SpaceToDepth", {"x": cases.floats(2, 1, 6, 4)}, lambda x: F.pixel_unshuffle(x, 2), {"blocksize": 2})
+cases.add("Identity", {"x": x}, lambda x: x * 1)
+cases.add("Scatter", {"x": x, "i": fixed(rows.contiguous()), "u": cases.floats(3, 3, 5)},
+          lambda x, i, u: x.scatter(1, i, u), {"axis": 1}, opset=9)
+cases.add("Compress", {"x": x, "c": constant(torch.tensor([True, False, True, True]))},
+          lambda x, _: x[:, [0, 2, 3]], {"axis": 1})
+cases.add("ReverseSequence", {"x": x, "lengths": fixed(torch.tensor([4, 2, 1]))}, attributes={"batch_axis": 0, "time_axis": 1},
+          function=lambda x, _: torch.stack([torch.cat([s[:n].flip(0), s[n:]]) for s, n in zip(x, (4, 2, 1))]))
+cases.add("Cast", {"x": x}, lambda x: x * 1, {"to": 1})
+cases.add("CastLike", {"x": x, "like": fixed(cases.floats(1))}, lambda x, _: x * 1)
+cases.add("Dropout", {"x": x}, lambda x: F.dropout(x, 0.5, False))
+cases.add("Dropout", {"x": x}, lambda x: F.dropout(x, 0.3, False), {"ratio": 0.3}, opset=10, name="Dropout_old")
+ms = "com.microsoft"
+shape = ints(3, 4, 5)
+cases.add("SliceGrad", {"dy": cases.floats(3, 2, 5), "shape": shape, "starts": ints(1), "ends": ints(4), "axes": ints(1),
+                        "steps": ints(2)}, domain=ms,
+          function=lambda dy, *_: torch.zeros(3, 4, 5).double().index_add(1, torch.tensor([1, 3]), dy))
+cases.add("GatherGrad", {"shape": shape, "i": fixed(torch.tensor([1, 3, 1])), "dy": cases.floats(3, 3, 5)}, domain=ms,
+          attributes={"axis": 1}, function=lambda _, i, dy: torch.zeros(3, 4, 5).double().index_add(1, i, dy))
 cases.add("Trilu", {"x": x, "k": constant(torch.tensor(1))}, lambda x, _: torch.triu(x, 1))
 cases.add("Trilu", {"x": x, "k": constant(torch.tensor(-1))}, lambda x, _: torch.tril(x, -1), {"upper": 0})
 cases.add("TopK", {"x": x, "k": ints(3)}, lambda x, _: torch.topk(x, 3, 1), {"axis": 1})

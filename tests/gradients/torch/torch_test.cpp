@@ -8,6 +8,7 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "onnx/import.hpp"
 #include "onnx/npz.hpp"
@@ -114,27 +115,59 @@ void check(const Values& all, const std::string& name, const fs::path& model) {
         << graph.tensors()[t].name << " has other bits in tiles on eight cores";
 }
 
+// The cases of a family, written by its script.
+struct Family {
+  explicit Family(const std::string& name) {
+    auto script = (here / fmt::format("cases_{}.py", name)).string();
+    auto ran = run_program({"/usr/bin/python3", "-B", script, folder.path().string()}, folder.path());
+    if (ran.code != 0) throw std::runtime_error(ran.err);
+    auto arrays = onnx::read_npz(folder.path() / "values.npz").value();
+    for (auto& array : arrays) values[array.name] = array.data;
+    for (auto& file : fs::directory_iterator(folder.path()))
+      if (file.path().extension() == ".onnx") models.push_back(file.path());
+    std::ranges::sort(models);
+  }
+
+  TemporaryFolder folder;
+  Values values;
+  std::vector<fs::path> models;
+};
+
 class AgainstTorch : public testing::TestWithParam<std::string> {};
 TEST_P(AgainstTorch, ValuesAndGradientsAgree) {
-  TemporaryFolder folder;
-  auto script = (here / fmt::format("cases_{}.py", GetParam())).string();
-  auto ran = run_program({"/usr/bin/python3", "-B", script, folder.path().string()}, folder.path());
-  ASSERT_EQ(ran.code, 0) << ran.err;
-  auto arrays = onnx::read_npz(folder.path() / "values.npz");
-  ASSERT_TRUE(arrays) << arrays.error().text();
-  Values all;
-  for (auto& array : *arrays) all[array.name] = array.data;
-  std::vector<fs::path> models;
-  for (auto& file : fs::directory_iterator(folder.path()))
-    if (file.path().extension() == ".onnx") models.push_back(file.path());
-  std::ranges::sort(models);
-  ASSERT_FALSE(models.empty());
-  for (auto& model : models) {
+  Family family(GetParam());
+  ASSERT_FALSE(family.models.empty());
+  for (auto& model : family.models) {
     SCOPED_TRACE(model.stem().string());
-    EXPECT_NO_THROW(check(all, model.stem().string(), model));
+    EXPECT_NO_THROW(check(family.values, model.stem().string(), model));
   }
 }
 INSTANTIATE_TEST_SUITE_P(Torch, AgainstTorch, testing::ValuesIn(families()), [](auto& info) { return info.param; });
+
+// Every operator with a gradient stands in a case, forward or backward, but those that PyTorch does not have; and the
+// operators' table says of each what is true of it.
+TEST(Torch, HasACaseOfEveryOperatorThatItKnows) {
+  const std::set<std::string_view> unknown{
+      "Hardmax",             // no gradient there
+      "ConstantOfShape",     // nothing to learn before it
+      "GatherNDGrad",        // internal
+      "GatherElementsGrad",  // internal
+      "Resample",            // what a Resize is written out as
+  };
+  std::set<const ops::Operator*> met;
+  for (auto& name : families())
+    for (Family family(name); auto& model : family.models) {
+      auto imported = onnx::import_onnx(model, {});
+      ASSERT_TRUE(imported) << imported.error().text();
+      for (auto& node : imported->graph.nodes()) met.insert(ops::find(node.op, node.version));
+    }
+  for (auto* op : ops::table()) {
+    if (!op->gradient && !(op->expand && !op->tile_map)) continue;
+    auto text = to_string(OpName{std::string(op->domain), std::string(op->type)});
+    EXPECT_EQ(met.contains(op), op->verified.find("torch") != op->verified.npos) << text << " of set " << op->since;
+    EXPECT_TRUE(met.contains(op) || unknown.contains(op->type)) << text << " of set " << op->since << " has no case";
+  }
+}
 
 }  // namespace
 }  // namespace tessera::test

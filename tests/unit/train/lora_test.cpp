@@ -122,6 +122,45 @@ TEST(Lora, FollowsTransposedAndSharedMatrices) {
   for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-4 * (1 + std::abs(wanted[i])));
 }
 
+// y = W x: the matrix first, as it lies and transposed, in a product of batches, of a vector, and in a Gemm that
+// transposes either operand.
+TEST(Lora, AdaptsMatricesThatComeFirst) {
+  auto graph = linear_layers();
+  ops::Builder build(graph);
+  auto weights = [&](const char* name, Shape shape) {
+    std::vector<float> values(static_cast<size_t>(count(shape)));
+    for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<float>(static_cast<int>(i * 29 % 23) - 11) / 11;
+    auto data = TensorData::f32(shape, values);
+    return graph.add_tensor({name, data.type(), Role::Parameter, data});
+  };
+  auto x = graph.inputs[0];                                                                // [2,5,6]
+  auto mixed = build.node({"", "MatMul"}, {weights("mix.weight", {7, 5}), x}, {}, "mix");  // [2,7,6]
+  auto turned = build.node({"com.microsoft", "FusedMatMul"}, {weights("turn.weight", {7, 3}), mixed},
+                           {{"transA", int64_t{1}}, {"alpha", 0.5f}}, "turn");  // [2,3,6]
+  auto rows = build.node({"", "Reshape"}, {turned, build.integers({6, 6}, "six")}, {}, "six_rows");
+  auto gemm = build.node({"", "Gemm"}, {weights("gemm.weight", {6, 4}), rows},
+                         {{"transA", int64_t{1}}, {"transB", int64_t{1}}, {"alpha", 2.0f}}, "gemm");  // [4,6]
+  auto one = build.node({"", "ReduceSum"}, {gemm, build.integers({0}, "zero")}, {{"keepdims", int64_t{0}}}, "one");
+  graph.outputs = {build.node({"", "MatMul"}, {weights("last.weight", {3, 6}), one}, {}, "last")};  // [3]
+  ASSERT_TRUE(build.status()) << build.status().error().text();
+  const auto before = output(graph);
+  EXPECT_EQ(add_lora(graph, {.rank = 2, .alpha = 6}).value().size(), 12u);
+  ASSERT_TRUE(verify(graph)) << verify(graph).error().text();
+  auto types = ops::infer_types(graph);
+  ASSERT_TRUE(types) << types.error().text();
+  EXPECT_EQ(output(graph), before);
+  EXPECT_EQ(graph.at(graph.find_tensor("mix.lora_A")).type.shape, (Shape{2, 5}));
+  EXPECT_EQ(graph.at(graph.find_tensor("turn.lora_A")).type.shape, (Shape{7, 2}));
+  for (auto* name : {"mix.lora_B", "turn.lora_B", "gemm.lora_B", "last.lora_B"}) set(graph, name, 0.25f);
+  auto merged = graph;
+  for (auto [layer, out_first] : {std::pair{"mix", true}, {"turn", false}, {"gemm", false}, {"last", true}})
+    merge(merged, layer, out_first, 3);
+  for (auto* name : {"mix.lora_B", "turn.lora_B", "gemm.lora_B", "last.lora_B"}) set(merged, name, 0);
+  const auto got = output(graph), wanted = output(merged);
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(got[i], wanted[i], 1e-4 * (1 + std::abs(wanted[i])));
+  EXPECT_NE(got, before);
+}
+
 TEST(Lora, LayersAreChosenByTheirNames) {
   auto chosen = [](const char* layers) {
     auto graph = linear_layers();

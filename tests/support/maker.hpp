@@ -31,6 +31,7 @@ struct Draft {
   std::vector<TensorId> inputs;
   Attributes attributes;
   size_t outputs = 1;
+  size_t smooth = 9;  // so many of the outputs pass a gradient on: running statistics do not
 };
 
 class Maker {
@@ -38,6 +39,8 @@ class Maker {
   explicit Maker(uint64_t seed) : random_(seed) {}
 
   void grow(int graphs);
+  // One node of that operator, over operands of its own: whether a few tries found one that is legal.
+  bool grow(const ops::Operator& op);
   Forest forest;
 
   // For recipes: dice, what stands in this graph so far, and new operands.
@@ -63,10 +66,13 @@ class Maker {
   TensorId labels(Shape shape, int64_t classes, DType type = DType::I64);
   TensorId scalar(float value);
   TensorId numbers(const std::vector<float>& values);  // a list: a constant
+  TensorId constant(TensorData data);
 
  private:
   void one_graph();
   void one_node();
+  void find_leaves();
+  Shape some_shape(size_t rank);
   bool attempt(const ops::Operator& op);
   TensorId stage(Tensor tensor);
   void keep_staged();

@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "maker.hpp"
+#include "support/maker.hpp"
 
 namespace tessera::test {
 
@@ -168,24 +168,105 @@ Result gather_nd(Maker& m, int) {
   return Draft{{x, m.labels({1 + m.pick(4), 1 + m.pick(m.rank(x))}, least)}, {}};
 }
 
+Attributes with_reduction(Maker& m, int version, Attributes a) {
+  if (version >= 18) a.set("reduction", m.one_of<std::string>({"none", "add", "mul", "max", "min"}));
+  return a;
+}
+
 // Different indices: which of several updates of one element wins is nobody's promise.
-Result scatter_elements(Maker& m, int) {
+Result scatter_elements(Maker& m, int version) {
   auto x = m.ranked(1, 4);
   if (!x) return {};
   auto axis = m.pick(m.rank(x));
   auto s = m.shape(x);
   s[static_cast<size_t>(axis)] = 1;
   auto index = m.labels(s, m.shape(x)[static_cast<size_t>(axis)]);
-  return Draft{{x, index, m.fresh(s)}, {{"axis", axis}}};
+  return Draft{{x, index, m.fresh(s)}, with_reduction(m, version, {{"axis", axis}})};
 }
 
-Result scatter_nd(Maker& m, int) {
+Result scatter_nd(Maker& m, int version) {
   auto x = m.ranked(1, 4);
   if (!x) return {};
   auto s = m.shape(x);
   Shape rest(s.begin() + 1, s.end());
   rest.insert(rest.begin(), 1);
-  return Draft{{x, m.labels({1, 1}, s[0]), m.fresh(rest)}, {}};
+  return Draft{{x, m.labels({1, 1}, s[0]), m.fresh(rest)}, with_reduction(m, version, {})};
+}
+
+// The gradients of picking, as other exporters write them: a shape, indices into it, what is summed by them.
+Result gather_grad(Maker& m, int) {
+  auto x = m.ranked(1, 4);
+  if (!x) return {};
+  auto axis = m.pick(m.rank(x));
+  auto shape = m.shape(x), picked = shape;
+  auto many = 1 + m.pick(5);
+  picked[static_cast<size_t>(axis)] = many;
+  auto indices = m.labels({many}, shape[static_cast<size_t>(axis)]);
+  return Draft{{m.integers(shape), indices, m.fresh(picked)}, {{"axis", axis}}};
+}
+
+Result gather_nd_grad(Maker& m, int) {
+  auto x = m.ranked(1, 4);
+  if (!x) return {};
+  auto shape = m.shape(x);
+  auto many = 1 + m.pick(4), depth = 1 + m.pick(m.rank(x));
+  Shape picked(shape.begin() + depth, shape.end());
+  picked.insert(picked.begin(), many);
+  return Draft{{m.integers(shape), m.labels({many, depth}, *std::ranges::min_element(shape)), m.fresh(picked)}, {}};
+}
+
+Result gather_elements_grad(Maker& m, int) {
+  auto x = m.ranked(1, 4);
+  if (!x) return {};
+  auto axis = m.pick(m.rank(x));
+  auto shape = m.shape(x), picked = shape;
+  picked[static_cast<size_t>(axis)] = 1 + m.pick(5);
+  auto indices = m.labels(picked, shape[static_cast<size_t>(axis)]);
+  return Draft{{m.fresh(picked), m.integers(shape), indices}, {{"axis", axis}}};
+}
+
+Result slice_grad(Maker& m, int) {
+  auto dy = m.ranked(1, 4);
+  if (!dy) return {};
+  auto shape = m.shape(dy);
+  auto axis = m.pick(m.rank(dy)), step = 1 + m.pick(2), from = m.pick(3);
+  auto last = from + (shape[static_cast<size_t>(axis)] - 1) * step;
+  shape[static_cast<size_t>(axis)] = last + 1 + m.pick(3);
+  return Draft{
+      {dy, m.integers(shape), m.integers({from}), m.integers({last + 1}), m.integers({axis}), m.integers({step})}, {}};
+}
+
+Result compress(Maker& m, int) {
+  auto x = m.ranked(1, 4);
+  if (!x) return {};
+  auto axis = m.pick(m.rank(x));
+  bool flat = m.pick(3) == 0;
+  auto extent = flat ? count(m.shape(x)) : m.shape(x)[static_cast<size_t>(axis)];
+  return Draft{{x, m.labels({extent}, 2, DType::Bool)}, flat ? Attributes{} : Attributes{{"axis", axis}}};
+}
+
+Result resample(Maker& m, int) {
+  auto x = m.ranked(1, 4);
+  if (!x) return {};
+  auto axis = m.pick(m.rank(x)), extent = m.shape(x)[static_cast<size_t>(axis)];
+  Shape tables{1 + m.pick(7), 1 + m.pick(std::min<int64_t>(extent, 4))};
+  std::vector<int32_t> index;  // each row ascends
+  for (int64_t row = 0; row < tables[0]; ++row) {
+    auto at = m.pick(extent - tables[1] + 1);
+    for (int64_t t = 0; t < tables[1]; ++t) index.push_back(static_cast<int32_t>(at + t));
+  }
+  return Draft{{x, m.constant(TensorData::of<int32_t>({DType::I32, tables}, index)), m.fixed(tables, -1, 1)},
+               {{"axis", axis}}};
+}
+
+Result dropout(Maker& m, int version) {
+  auto x = m.any();
+  if (version < 12) return Draft{{x}, {{"ratio", 0.3f}}};
+  auto training = m.labels({}, 3, DType::Bool);
+  return Draft{{x, m.scalar(0.25f * static_cast<float>(m.pick(4))), training},
+               {{"seed", m.pick(1000)}},
+               1u + (m.pick(2) > 0),
+               1};
 }
 
 Result pad(Maker& m, int version) {
@@ -387,6 +468,47 @@ Result pool(Maker& m, int) {
   return Draft{{x}, std::move(a)};
 }
 
+// dY of a window of stride 1 without padding; all others come by the backward pass.
+Result pool_grad(Maker& m, bool maxima) {
+  auto dy = m.ranked(3, 5);
+  if (!dy) return {};
+  auto x = m.shape(dy);
+  std::vector<int64_t> kernel;
+  for (size_t i = 2; i < x.size(); ++i) {
+    kernel.push_back(1 + m.pick(3));
+    x[i] += kernel.back() - 1;
+  }
+  Attributes a{{"input_shape", x}};
+  if (!maxima) {
+    a.set("kernel_shape", kernel);
+    return Draft{{dy}, std::move(a)};
+  }
+  auto plane = count(Shape(x.begin() + 2, x.end())), windows = count(Shape(m.shape(dy).begin() + 2, m.shape(dy).end()));
+  std::vector<int64_t> indices(static_cast<size_t>(count(m.shape(dy))));
+  for (size_t i = 0; i < indices.size(); ++i) indices[i] = static_cast<int64_t>(i) / windows * plane + m.pick(plane);
+  return Draft{{dy, m.constant(TensorData::i64(m.shape(dy), indices))}, std::move(a)};
+}
+
+Result global_pool_grad(Maker& m, int) {
+  auto x = m.ranked(3, 5);
+  if (!x) return {};
+  Shape dy(m.shape(x).size(), 1);
+  dy[0] = m.shape(x)[0], dy[1] = m.shape(x)[1];
+  return Draft{{m.fresh(dy)}, {{"input_shape", m.shape(x)}}};
+}
+
+Result conv_grad(Maker& m, int) {
+  auto x = m.ranked(3, 5);
+  if (!x) return {};
+  auto channels = m.shape(x)[1], out = 1 + m.pick(3);
+  Shape w{out, channels}, dy{m.shape(x)[0], out};
+  for (size_t i = 2; i < m.shape(x).size(); ++i) {
+    w.push_back(std::min<int64_t>(1 + m.pick(3), m.shape(x)[i]));
+    dy.push_back(m.shape(x)[i] - w.back() + 1);
+  }
+  return Draft{{m.fresh(dy), x, m.fresh(w, -0.5f, 0.5f)}, {}, 3};
+}
+
 // ---- normalisation and losses
 
 Result batch_norm(Maker& m, int) {
@@ -396,7 +518,8 @@ Result batch_norm(Maker& m, int) {
   bool training = m.pick(2);
   return Draft{{x, m.fresh(c), m.fresh(c), m.fixed(c, -1, 1), m.fixed(c, 0.5f, 2)},
                {{"training_mode", int64_t{training}}, {"epsilon", 0.01f}, {"spatial", int64_t{m.pick(4) > 0}}},
-               training ? 3u : 1u};
+               training ? 3u : 1u,
+               1};
 }
 
 Result layer_norm(Maker& m, int) {
@@ -452,6 +575,47 @@ Result probability_loss(Maker& m, int) {
   Shape s = m.shape(x);
   return Draft{{m.fresh(s, 0.1f, 0.9f), m.fresh(s, 0.1f, 0.9f)},
                {{"reduction", m.one_of<std::string>({"mean", "sum", "none"})}}};
+}
+
+// dLoss for all, or for each where nothing is reduced.
+Result class_loss_grad(Maker& m, bool dloss, bool ignore) {
+  auto x = m.ranked(2, 4);
+  if (!x) return {};
+  Shape s = m.shape(x);
+  auto classes = s[1];
+  s.erase(s.begin() + 1);
+  auto reduction = m.one_of<std::string>({"mean", "sum", "none"});
+  Draft d{{x, m.labels(s, classes)}, {}};
+  if (!dloss) return d;
+  d.inputs.insert(d.inputs.begin(), m.fresh(reduction == "none" ? s : Shape{}));
+  d.attributes.set("reduction", reduction);
+  if (m.pick(2)) d.inputs.push_back(m.fixed({classes}, 0.3f, 2));
+  if (!ignore || m.pick(2)) return d;
+  d.inputs.resize(4);
+  d.inputs.push_back(m.labels({}, classes));
+  if (m.pick(2)) d.inputs.push_back(m.like(x));
+  return d;
+}
+
+Result pair_loss_grad(Maker& m, int) {
+  auto x = m.any();
+  auto reduction = m.one_of<std::string>({"mean", "sum", "none"});
+  auto s = m.shape(x);
+  return Draft{{m.fresh(reduction == "none" ? s : Shape{}), m.fresh(s, 0.1f, 0.9f), m.fresh(s, 0.1f, 0.9f)},
+               {{"reduction", reduction}}};
+}
+
+Result lrn_grad(Maker& m, int) {
+  auto x = m.ranked(2, 4);
+  if (!x) return {};
+  return Draft{{m.like(x), x, m.positive(m.shape(x))}, {{"size", 1 + m.pick(4)}, {"alpha", 0.3f}}};
+}
+
+Result simplified_norm_grad(Maker& m, int) {
+  auto x = m.ranked(2, 4);
+  if (!x) return {};
+  Shape s(m.shape(x).begin(), m.shape(x).end() - 1);
+  return Draft{{x, m.like(x), m.fresh({m.shape(x).back()}), m.positive(s)}, {}, 2};
 }
 
 Result norm_grad(Maker& m, bool batch) {
@@ -530,6 +694,27 @@ const std::map<std::string, Recipe, std::less<>>& recipes() {
       {"SoftmaxCrossEntropyLossInternal", class_loss},
       {"NegativeLogLikelihoodLoss", class_loss},
       {"BCELoss", probability_loss},
+      {"GatherGrad", gather_grad},
+      {"GatherNDGrad", gather_nd_grad},
+      {"GatherElementsGrad", gather_elements_grad},
+      {"SliceGrad", slice_grad},
+      {"Compress", compress},
+      {"Resample", resample},
+      {"Dropout", dropout},
+      {"ConvGrad", conv_grad},
+      {"MaxPoolGrad", [](Maker& m, int) { return pool_grad(m, true); }},
+      {"AveragePoolGrad", [](Maker& m, int) { return pool_grad(m, false); }},
+      {"GlobalAveragePoolGrad", global_pool_grad},
+      {"SoftmaxCrossEntropyLossGrad", [](Maker& m, int) { return class_loss_grad(m, m.pick(2), false); }},
+      {"SoftmaxCrossEntropyLossInternalGrad", [](Maker& m, int) { return class_loss_grad(m, true, true); }},
+      {"NegativeLogLikelihoodLossGrad", [](Maker& m, int) { return class_loss_grad(m, true, false); }},
+      {"MSELossGrad", pair_loss_grad},
+      {"L1LossGrad", pair_loss_grad},
+      {"HuberLossGrad", pair_loss_grad},
+      {"BCELossGrad", pair_loss_grad},
+      {"BCEWithLogitsLossGrad", pair_loss_grad},
+      {"LRNGrad", lrn_grad},
+      {"SimplifiedLayerNormalizationGrad", simplified_norm_grad},
       {"BatchNormalizationGrad", [](Maker& m, int) { return norm_grad(m, true); }},
       {"LayerNormalizationGrad", [](Maker& m, int) { return norm_grad(m, false); }},
   };

@@ -1,4 +1,4 @@
-#include "maker.hpp"
+#include "support/maker.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -32,11 +32,18 @@ bool replaces(const ops::Operator& op, const ops::NodeContext& n) {
 
 // A normalisation by the deviation alone makes whatever the mean was rounded by as large as it likes, where values are
 // all but equal: no arithmetic in floats does that well.
-bool well_posed(const ops::Operator& op, const Graph& graph, Node node, std::span<const ops::Array> operands) {
+bool well_posed(const ops::Operator& op, Graph graph, Node node, std::span<const ops::Array> operands) {
   if (op.type != "MeanVarianceNormalization") return true;
   constexpr size_t inv_std = 2;  // beyond what ONNX names, it gives its statistics
-  node.outputs.resize(inv_std + 1, node.outputs[0]);
+  auto types = op.infer({graph, node}).value();
+  for (auto o = node.outputs.size(); o <= inv_std; ++o)
+    node.outputs.push_back(graph.add_tensor({fmt::format("more{}", o), types[o], Role::Activation, {}}));
   return ordinary(op.reference({graph, node}, operands).value()[inv_std]);
+}
+
+// A composition passes gradients on by its parts.
+bool passes_gradients(const ops::Operator& op) {
+  return op.gradient || (op.expand && !op.tile_map);
 }
 
 }  // namespace
@@ -70,25 +77,26 @@ TensorId Maker::fixed(Shape shape, float low, float high) {
 }
 
 TensorId Maker::integers(std::vector<int64_t> values) {
-  auto data = TensorData::i64({static_cast<int64_t>(values.size())}, values);
-  return stage({fmt::format("i{}", ++count_), data.type(), Role::Constant, data});
+  return constant(TensorData::i64({static_cast<int64_t>(values.size())}, values));
 }
 
 TensorId Maker::labels(Shape shape, int64_t classes, DType type) {
   std::vector<int64_t> v(static_cast<size_t>(count(shape)));
   for (auto& e : v) e = pick(std::max<int64_t>(classes, 1));
-  auto data = cast(TensorData::i64(std::move(shape), v), type);
-  return stage({fmt::format("l{}", ++count_), data.type(), Role::Constant, data});
+  return constant(cast(TensorData::i64(std::move(shape), v), type));
+}
+
+TensorId Maker::constant(TensorData data) {
+  auto type = data.type();
+  return stage({fmt::format("c{}", ++count_), std::move(type), Role::Constant, std::move(data)});
 }
 
 TensorId Maker::scalar(float value) {
-  auto data = TensorData::scalar(value);
-  return stage({fmt::format("s{}", ++count_), data.type(), Role::Constant, data});
+  return constant(TensorData::scalar(value));
 }
 
 TensorId Maker::numbers(const std::vector<float>& values) {
-  auto data = TensorData::f32({static_cast<int64_t>(values.size())}, values);
-  return stage({fmt::format("v{}", ++count_), data.type(), Role::Constant, data});
+  return constant(TensorData::f32({static_cast<int64_t>(values.size())}, values));
 }
 
 TensorId Maker::any(DType type) {
@@ -128,6 +136,34 @@ TensorId Maker::broadcasting(TensorId t) {
 
 void Maker::grow(int graphs) {
   for (int i = 0; i < graphs; ++i) one_graph();
+  find_leaves();
+}
+
+bool Maker::grow(const ops::Operator& op) {
+  for (int tries = 0; tries < 60; ++tries) {
+    pool_.clear();
+    for (int i = 0; i < 3; ++i) pool_.push_back(fresh(some_shape(static_cast<size_t>(i ? pick(5) : 2 + pick(3)))));
+    auto shape = some_shape(static_cast<size_t>(pick(4)));
+    for (auto [classes, type] : {std::pair{2, DType::Bool}, std::pair{4, DType::I64}}) {
+      pool_.push_back(labels(shape, classes, type));
+      staged_.back().role = Role::Input;  // with a value, but not at compile time
+    }
+    keep_staged();
+    if (!attempt(op)) continue;
+    find_leaves();
+    return true;
+  }
+  return false;
+}
+
+Shape Maker::some_shape(size_t rank) {
+  Shape s(rank);
+  for (auto& e : s) e = one_of<int64_t>({1, 2, 3, 4, 5, 6, 7, 8, 9, 12});
+  while (count(s) > most_elements) s.pop_back();
+  return s;
+}
+
+void Maker::find_leaves() {
   // What nobody reads is what a graph is for.
   std::vector<bool> read(forest.graph.tensors().size());
   for (auto& node : forest.graph.nodes())
@@ -145,12 +181,8 @@ void Maker::grow(int graphs) {
 
 void Maker::one_graph() {
   pool_.clear();
-  std::vector<int64_t> extents{1, 2, 3, 4, 5, 6, 7, 8, 9, 12};
   for (int i = 0; i < 2; ++i) {
-    Shape s(static_cast<size_t>(i == 0 ? 2 + pick(3) : pick(5)));
-    for (auto& e : s) e = one_of(extents);
-    while (count(s) > most_elements) s.pop_back();
-    pool_.push_back(fresh(s));
+    pool_.push_back(fresh(some_shape(static_cast<size_t>(i == 0 ? 2 + pick(3) : pick(5)))));
     keep_staged();
   }
   for (auto nodes = 3 + pick(18); nodes > 0; --nodes) one_node();
@@ -181,7 +213,7 @@ bool Maker::attempt(const ops::Operator& op) {
             .version = version,
             .attributes = made->attributes,
             .inputs = made->inputs};
-  bool rough = !op.gradient;
+  bool rough = !passes_gradients(op);
   for (auto t : node.inputs) rough |= t && rough_[static_cast<size_t>(t.index)];
   for (size_t o = 0; o < made->outputs; ++o) {
     auto& value = (*results)[o];
@@ -189,7 +221,7 @@ bool Maker::attempt(const ops::Operator& op) {
         forest.graph.add_tensor({fmt::format("t{}_{}", count_, o), {value.dtype, value.shape}, Role::Activation, {}}));
     node.outputs.push_back(pool_.back());
     values_.push_back(std::move(value));
-    rough_.push_back(rough);
+    rough_.push_back(rough || o >= made->smooth);
   }
   forest.graph.add_node(std::move(node));
   forest.drawn.insert(&op);
