@@ -345,7 +345,7 @@ Result<Resampling> resampling(const NodeContext& n) {
 // Rows of x are met in order, whatever the tiles: so must be the taps. Behind the last one, -1 stands for none.
 bool taps_ascend(std::span<const double> index, size_t taps) {
   for (size_t i = 1; i < index.size(); ++i)
-    if (i % taps && index[i] >= 0 && index[i] <= index[i - 1]) return false;
+    if (i % taps && index[i] >= 0 && index[i] < index[i - 1]) return false;
   return true;
 }
 

@@ -110,6 +110,35 @@ TEST(Pools, agree_with_differences) {
     }
 }
 
+// A window that no L1 holds is walked axis by axis, and gives the same; where its place is wanted, it stays whole.
+TEST(Pools, wide_windows_are_walked_axis_by_axis) {
+  std::mt19937 rng(6);
+  for (auto* op : {"MaxPool", "AveragePool", "LpPool"})
+    for (int64_t padded : {0, 1}) {
+      auto n = one_node({"", op}, {f32({1, 2, 230, 220})},
+                        {{"kernel_shape", Shape{3, 2}},
+                         {"dilations", Shape{100, 190}},
+                         {"strides", Shape{7, 3}},
+                         {"pads", Shape{3, 20, 5, 0}},
+                         {"ceil_mode", padded},
+                         {"count_include_pad", padded}});
+      ASSERT_TRUE(n.status) << n.status.error().text();
+      auto inputs = distinct(n, rng);
+      auto whole = ops::evaluate(n.graph, inputs);
+      ASSERT_TRUE(whole);
+      ASSERT_TRUE(simplify::simplify(n.graph));
+      EXPECT_EQ(n.graph.nodes().size(), 2u);
+      auto parts = ops::evaluate(n.graph, inputs);
+      ASSERT_TRUE(parts) << parts.error().text();
+      auto y = static_cast<size_t>(n.graph.outputs[0].index);
+      ASSERT_EQ((*parts)[y].shape, (*whole)[y].shape);
+      for (size_t i = 0; i < (*whole)[y].v.size(); ++i) ASSERT_NEAR((*parts)[y].v[i], (*whole)[y].v[i], 1e-9) << op;
+    }
+  auto n = one_node({"", "MaxPool"}, {f32({1, 1, 230, 220})}, {{"kernel_shape", Shape{200, 200}}}, 2);
+  ASSERT_TRUE(simplify::simplify(n.graph));
+  EXPECT_EQ(n.graph.nodes().size(), 1u);
+}
+
 TEST(GlobalPools, agree_with_differences) {
   std::mt19937 rng(4);
   for (auto* op : {"GlobalMaxPool", "GlobalAveragePool", "GlobalLpPool"})
