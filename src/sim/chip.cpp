@@ -99,10 +99,9 @@ void Chip::share_units() {
   }
 }
 
-// Every turn goes through the main loop where instructions are counted, so there a core does not run ahead; with timing
-// off nobody replays the log, it only ends turns.
+// With timing off nobody replays the log, it only ends turns.
 void Chip::give_log(Core& c) {
-  const size_t room = options_.instruction_limit != 0 ? 1 : timed() ? kLogged : kUntimedTurn;
+  const size_t room = !timed() ? kUntimedTurn : options_.run_ahead ? kLogged : 1;
   c.log = c.log_end = logs_.emplace_back(std::make_unique<uint64_t[]>(room + 1)).get();
   c.log_full = c.log + room;
   c.log_empty = timed() ? c.log : c.log_full;

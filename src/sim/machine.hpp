@@ -55,7 +55,8 @@ struct Moment {
 struct Options {
   bool timing = true;     // off: one cycle an instruction, no stalls, transfers in no time
   bool sanitize = false;  // stop at the first race, stray access, read of unwritten bytes, illegal transfer or deadlock
-  uint64_t instruction_limit = 0;  // 0: none
+  uint64_t instruction_limit = 0;  // 0: none; looked at when a turn ends
+  bool run_ahead = true;           // off: a turn for every use of a shared unit; the same cycles, for comparison
   std::vector<uint8_t> l3;         // what L3 holds at the start, from offset 0
   std::vector<Region> regions;
   // Names what lives at an address at this moment of the run, where regions alone cannot say it: places are used again.
