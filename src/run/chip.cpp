@@ -208,9 +208,9 @@ std::optional<std::string> broken_rule(const Memory& memory, const sim::Elf& elf
   return text;
 }
 
-// A program of ours that a chip refuses is our bug, unless it was asked for every doubt.
-Error failed(const Error& error, const std::optional<std::string>& rule, bool sanitize) {
-  const auto& what = rule ? *rule : error.message();
+// A program of ours that a chip refuses is our bug, unless it was asked for every doubt. `during`: the operator.
+Error failed(const Error& error, const std::optional<std::string>& rule, const std::string& during, bool sanitize) {
+  const auto what = during + (rule ? *rule : error.message());
   if (sanitize) return mismatch("sanitizer: {}", what);
   return internal_error("the emitted program failed on the virtual chip: {}", what)
       .hint("--sanitize finds the first wrong access");
@@ -247,9 +247,14 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
   const Memory memory(machine, elf);
   watch.look_at(machine, memory);
   auto run = machine.run();
-  if (!run)
-    return failed(run.error(), broken_rule(memory, elf, placement, profile.running(), compiled.target.controller),
+  if (!run) {
+    const NodeId node = profile.running();
+    const auto& graph = compiled.program.graph;
+    const std::string during =
+        node.index < 0 ? "" : fmt::format("during {} {}: ", to_string(graph.at(node).op), graph.at(node).name);
+    return failed(run.error(), broken_rule(memory, elf, placement, node, compiled.target.controller), during,
                   options.sanitize);
+  }
   if (run->exit_code != 0 && run->exit_code != kMismatchCode)
     return internal_error("the emitted program ended with exit code {}: {}", run->exit_code, run->output);
   result.matched = run->exit_code == 0;

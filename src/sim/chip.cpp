@@ -151,9 +151,9 @@ void Chip::start_core(int id, uint64_t t) {
 std::string Chip::where(const Core& c, uint32_t pc) const {
   const std::string core = c.is_fc ? "the FC" : fmt::format("core {}", c.id);
   const Symbol* function = elf_.at(pc, true);
-  const auto line = find_line(elf_.lines, pc);
+  const auto line = describe_line(elf_.lines, function ? function->address : pc, pc);
   return fmt::format("{}, {} ({}pc 0x{:x})", core, function ? "in " + function->name : "outside every function",
-                     line ? fmt::format("{}:{}, ", line->file, line->number) : "", pc);
+                     line ? *line + ", " : "", pc);
 }
 
 void Chip::fault(std::string what) {

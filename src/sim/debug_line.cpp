@@ -1,5 +1,7 @@
 #include "sim/debug_line.hpp"
 
+#include <fmt/format.h>
+
 #include <cstring>
 #include <string_view>
 #include <vector>
@@ -254,6 +256,18 @@ std::optional<SourceLine> find_line(const LineSections& sections, uint32_t addre
     at = header->end;
   }
   return std::nullopt;
+}
+
+std::optional<std::string> describe_line(const LineSections& sections, uint32_t start, uint32_t pc) {
+  const auto text = [](const SourceLine& line) { return fmt::format("{}:{}", line.file, line.number); };
+  const auto line = find_line(sections, pc), first = find_line(sections, start);
+  if (!line) return std::nullopt;
+  if (!first || first->file == line->file) return text(*line);
+  constexpr uint32_t kLookBack = 256;
+  for (uint32_t at = pc; at > start && pc - at < kLookBack; at -= 2)
+    if (const auto own = find_line(sections, at); own && own->file == first->file)
+      return fmt::format("{} ({})", text(*own), text(*line));
+  return text(*line);
 }
 
 }  // namespace tessera::sim

@@ -211,16 +211,21 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   // A kernel starts while its input is still on its way.
   const std::string fork = "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = l1(L1_relu1)";
   const std::string waits = "  done(4); done(5);\n  " + fork;
-  expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul"});
+  expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul", "matmul.c:"});
   // A request is used again, and one is waited for twice.
   expect_found(broken(waits, "  fetch(L2_fc2_weight, L1_fc2_weight, 1480, 4);\n" + waits),
                {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
   expect_found(broken(waits, "  done(4);\n" + waits),
                {"no transfer in flight", "network.c:", "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.
-  expect_found(broken("L1_fc2_weight, 1480,", "L1_fc2_weight + TS_L1_BYTES, 1480,"), {"L1", "core 0"});
+  expect_found(broken("L1_fc2_weight, 1480,", "L1_fc2_weight + TS_L1_BYTES, 1480,"),
+               {"outside every arena", "L1 + ", "core 0", "during Gemm fc2", "dma.c:"});
   // A team that waits for a core that never comes.
-  expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork), {"deadlock", "barrier"});
+  expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork),
+               {"deadlock", "barrier", "during Gemm fc2", "core 0, in "});
+  // An offset in L3 taken for a pointer.
+  expect_found(broken(fork, "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = (float *)256"),
+               {"L3", "core ", "ts_matmul", "matmul.c:", "during Gemm fc2"});
 }
 
 }  // namespace

@@ -134,6 +134,11 @@ TEST(Sanitizer, NamesTheTensor) {
   expect_refused("tensor", "table[0]=REG(L1B+0x210);", {"'grad' of Gemm_7 + 16"}, options);
 }
 
+// What an inline function of a header does is told by the line that calls it, too.
+TEST(Sanitizer, NamesTheLineOfTheFunctionNotOfAHeaderAlone) {
+  expect_refused("inlined", "table[0]=1;\n elw(EUD+0x3f0);", {"inlined.c:", " (rt.h:9)", "event unit"});
+}
+
 TEST(Sanitizer, HyperBusSourceInFlight) {
   expect_refused("hyper_race",
                  "uint32_t h=0x1A102280; "
