@@ -408,8 +408,8 @@ void Search::estimate(Tiling& tiling, const Loops& loops) const {
   auto near = static_cast<int>(tiling.nest.size()) - 1;
   double kernels = compute(loops), overhead = total * kTileOverhead, serial = 0;
   struct Floors {
-    double in = 0, out = 0;  // overlapped with compute
-  } floors[2];
+    double in = 0, out = 0;
+  } floors[2], alone;  // overlapped with compute; with each other only
   for (size_t i = 0; i < travellers_.size(); ++i) {
     auto& t = travellers_[i];
     for (int level = 0; level <= near; ++level) {
@@ -428,11 +428,15 @@ void Search::estimate(Tiling& tiling, const Loops& loops) const {
       if (slots.count == 2) {
         floors[l1].in += (times - 1) * in;
         floors[l1].out += (times - 1) * out;
+      } else if (l1 && !(t.in && t.out) && t.home == kL2) {
+        alone.in += (times - 1) * in;
+        alone.out += (times - 1) * out;
       } else {
         serial += (times - 1) * (in + out);
       }
     }
   }
+  serial += std::max(alone.in, alone.out) + 0.15 * std::min(alone.in, alone.out);
   double busy = kernels + overhead;
   busy = std::max({busy, std::max(floors[1].in, floors[1].out) + 0.15 * std::min(floors[1].in, floors[1].out),
                    floors[0].in + floors[0].out});

@@ -348,6 +348,13 @@ void NodeSteps::free_slots(const Expr& t, Block& body) {
               Expr local = span == total() ? t : t % span;
               guard(both(equal(t % period, 0), less(2 * period - 1, local)), std::move(now), body);
             });
+  by_period([&](auto& way) { return lazy(way); },
+            [&](int64_t period, int64_t, auto& group) {
+              Block now;
+              auto old = steps_->at(t - period, "old_", now);
+              for (auto* way : group) wait(*way, t / period - 1, old, now);
+              guard(both(equal(t % period, 0), less(0, t)), std::move(now), body);
+            });
 }
 
 void NodeSteps::write_back(int level, const Expr& t, const TileBoxes& tiles, Block& body) {
@@ -356,7 +363,7 @@ void NodeSteps::write_back(int level, const Expr& t, const TileBoxes& tiles, Blo
               Block now;
               for (auto* way : group) send_home(*way, t, tiles, now);
               for (auto* way : group)
-                if (!way->doubled()) wait(*way, t / period, tiles, now);
+                if (!way->doubled() && !lazy(*way)) wait(*way, t / period, tiles, now);
               guard(equal(t % period, period - 1), std::move(now), body);
             });
 }
@@ -382,7 +389,7 @@ void NodeSteps::epilogue(Block& body) {
     for (auto& way : ways_)
       if (!way.in() && (way.resident() || way.deep) && way.level == level) send_home(way, total() - 1, end, body);
   for (auto& way : ways_)
-    if (!way.in() && way.outer < 0 && !way.late && (way.resident() || way.doubled()))
+    if (!way.in() && way.outer < 0 && !way.late && (way.resident() || way.doubled() || lazy(way)))
       for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)
         wait(way, turn, steps_->at(turn * way.period, "", body), body);
 }
@@ -400,7 +407,7 @@ void NodeSteps::wait_late(std::vector<std::string>& variables, Block& body) {
   if (plan_.nest.empty()) return;
   steps_->speak_in(variables);
   for (auto& way : ways_)
-    if (way.late && (way.resident() || way.doubled()))
+    if (way.late && (way.resident() || way.doubled() || lazy(way)))
       for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)
         wait(way, turn, steps_->at(turn * way.period, "", body), body);
   steps_->speak_in(section_.variables);

@@ -97,6 +97,11 @@ class NodeSteps {
   void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   bool ahead_across(const Way& way) const;
+  // Home from its only slot while the next tiles of the others come.
+  bool lazy(const Way& way) const {
+    return !way.in() && !way.doubled() && !way.resident() && way.partner < 0 && way.outer < 0 &&
+           way.level == innermost();
+  }
   // A tile that stays for long and comes out of a deep slot is fetched when its turn is near: earlier, the slot would
   // have to be there a whole turn before it is needed.
   bool tardy(const Way& way) const { return under_deep(way) && way.period > 1; }
