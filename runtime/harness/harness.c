@@ -9,6 +9,8 @@
 uint64_t ts_train_cycles, ts_optimizer_cycles;
 
 static struct pi_device cluster, data_ram;
+static uint32_t data;         /* where samples and images begin in the external RAM */
+static uint8_t between[1024]; /* what goes from outside to the external RAM passes here, part by part */
 
 static void* address(const struct ts_tensor* tensor) {
   return (tensor->level == 1 ? CONFIG.l1 : CONFIG.l2) + tensor->offset;
@@ -37,16 +39,16 @@ static struct pi_device* ram(void) {
 }
 
 /* The same from samples and images, wherever those are. */
-static void write_data(const struct ts_tensor* tensor, uint32_t at, const uint8_t* data, uint32_t bytes) {
-  static uint8_t between[1024];
+static void write_data(const struct ts_tensor* tensor, uint32_t at, const uint8_t* bytes_at, uint32_t bytes) {
+  const uint32_t from = data + (uint32_t)(uintptr_t)bytes_at;
   if (!CONFIG.data_in_ram)
-    write_part(tensor, at, data, bytes);
+    write_part(tensor, at, bytes_at, bytes);
   else if (tensor->level <= 2)
-    pi_ram_read(ram(), (uint32_t)(uintptr_t)data, (uint8_t*)address(tensor) + at, bytes);
+    pi_ram_read(ram(), from, (uint8_t*)address(tensor) + at, bytes);
   else
     for (uint32_t done = 0, part; done < bytes; done += part) {
       part = bytes - done < sizeof between ? bytes - done : (uint32_t)sizeof between;
-      pi_ram_read(ram(), (uint32_t)(uintptr_t)data + done, between, part);
+      pi_ram_read(ram(), from + done, between, part);
       pi_ram_write(ram(), *CONFIG.l3 + tensor->offset + at + done, between, part);
     }
 }
@@ -94,6 +96,18 @@ static int fill_ram(void) {
   return 0;
 }
 
+/* The virtual chip starts with the files in its RAM; a board has them in flash. */
+static int load_files(void) {
+#ifdef TS_BOARD
+  if (CONFIG.file_count == 0) return 0;
+  const struct ts_file* last = &CONFIG.files[CONFIG.file_count - 1];
+  if (pi_ram_alloc(ram(), &data, last->offset + last->bytes)) return 1;
+  return ts_load_files(ram(), data, between, sizeof between);
+#else
+  return 0;
+#endif
+}
+
 static int open_device(void) {
   static struct pi_cluster_conf conf;
   pi_cluster_conf_init(&conf);
@@ -103,7 +117,7 @@ static int open_device(void) {
   static struct pi_hyperram_conf ram_conf;
   pi_hyperram_conf_init(&ram_conf);
   pi_open_from_conf(ram(), &ram_conf);
-  if (pi_ram_open(ram())) return 1;
+  if (pi_ram_open(ram()) || load_files()) return 1;
   return CONFIG.ram ? fill_ram() : 0;
 }
 

@@ -29,6 +29,13 @@ struct ts_initial {
   const uint8_t* image;
 };
 
+/* A file that the external RAM holds when the network starts: `offset` bytes behind the first one's place. A board
+ * reads it from the read-only file system in its flash (flash.c, with TS_BOARD); the virtual chip begins with it. */
+struct ts_file {
+  const char* name;
+  uint32_t offset, bytes;
+};
+
 struct ts_run_config {
   uint32_t steps, accumulate;
   uint8_t *l1, *l2;
@@ -44,7 +51,9 @@ struct ts_run_config {
   const float* reference;               /* one loss a micro-batch; NULL: nothing to compare with */
   float tolerance;                      /* relative to max(1, |reference|) */
   uint32_t weight_sram;                 /* bytes of parameters in on-chip memories */
-  uint8_t data_in_ram;                  /* samples and images are addresses in the external RAM, not in L2 */
+  uint8_t data_in_ram;                  /* samples and images are offsets in the external RAM, not in L2 */
+  const struct ts_file* files;          /* that hold them */
+  uint32_t file_count;
 };
 
 extern const struct ts_run_config ts_run_config;
@@ -56,6 +65,9 @@ extern uint64_t ts_train_cycles, ts_optimizer_cycles;
 /* The entry points of the network. */
 void TrainingNetwork(void);
 void OptimizerNetwork(void);
+
+/* Loads the files into the external RAM, in parts that pass through `between`; 0, or where it failed. */
+int ts_load_files(struct pi_device* ram, uint32_t to, uint8_t* between, uint32_t part);
 
 /* The whole run: 0, or 1 if a loss is not what the reference says, or 2 if the device could not be opened. */
 int ts_run(void);

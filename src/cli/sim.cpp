@@ -72,7 +72,10 @@ Result<int> run(const SimArguments& a) {
   options.timing = a.timing == "on";
   options.sanitize = a.sanitize;
   options.instruction_limit = a.limit;
-  TRY(options.l3, read_image(a.l3));
+  options.l3 = elf.l3;
+  if (!a.l3.empty()) {
+    TRY(options.l3, read_image(a.l3));
+  }
   if (!a.trace.empty()) options.trace = &trace;
   if (!a.json)
     options.on_output = [](std::string_view text) {
@@ -111,7 +114,9 @@ void add_sim(CLI::App& app, Chosen& chosen) {
       ->capture_default_str();
   sub->add_flag("--sanitize", a->sanitize, "Stop at the first wrong access, race, illegal transfer or deadlock");
   sub->add_option("--trace", a->trace, "Write a timeline of cores, functions and DMA channels")->type_name("FILE");
-  sub->add_option("--l3", a->l3, "What L3 holds at the start")->type_name("FILE");
+  sub->add_option("--l3", a->l3,
+                  "What L3 holds at the start (default: what the program's section .ts_data holds for it)")
+      ->type_name("FILE");
   sub->add_option("--limit", a->limit, "Stop after this many instructions")->type_name("N");
   sub->add_flag("--json", a->json, "Print one JSON object");
   sub->callback([a, &chosen] { chosen = [a] { return run(*a); }; });

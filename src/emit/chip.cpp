@@ -10,15 +10,9 @@ namespace {
 constexpr int64_t kPrivateL2 = 64 * 1024;
 
 int64_t sample_bytes(const Source& source) {
-  int64_t bytes = 0;
-  auto samples = samples_of(source);
-  if (!samples) return 0;  // whoever writes them says what is wrong
-  for (const auto& s : *samples) bytes += static_cast<int64_t>(s.data->bytes().size()) + 16;
-  auto images = images_of(source);
-  if (!images) return bytes;
-  for (const auto& image : *images)
-    if (image.home->level >= 2) bytes += source.graph().at(image.tensor).type.bytes().count + 16;
-  return bytes;
+  auto files = ram_files(source);
+  if (!files || files->empty()) return 0;  // whoever writes them says what is wrong
+  return files->back().offset + files->back().bytes + kRamFileAlignment;
 }
 
 // What stands in L2 whatever happens: the arena, stacks, code and the runtime's data.
@@ -63,7 +57,8 @@ std::string memory_text(const Source& source) {
       "__fc_stack_bytes = {};\n",
       t.stacks.controller.count, t.stacks.worker.count, source.plan.cores - (t.controller_works ? 1 : 0),
       t.stacks.fabric_controller.count);
-  text += in_ram ? "\n/* Samples: in the external RAM, whose first bytes they are; loaded beside the program. */\n"
+  text += in_ram ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
+                   "them. */\n"
                    "SECTIONS {\n  .ts_data 0 (INFO) : { *(.ts_data) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
                  : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { *(.ts_data) } > L2\n}\n__l3_heap = 0;\n";
   return text + fmt::format("__l3_heap_end = {};\n", l3);

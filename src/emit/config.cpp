@@ -22,8 +22,7 @@ class Config {
     add("/* How the network is run: what the harness copies, runs, records and compares. */");
     add("#include \"harness/harness.h\"");
     add("#include \"network.h\"\n");
-    for (const auto& s : samples_) add(fmt::format("extern const uint8_t {}[];", s.symbol));
-    for (const auto& i : images_) add(fmt::format("extern const uint8_t {}[];", i.symbol));
+    CHECK_OK(data_symbols());
     if (has_reference()) add("extern const float ts_reference[];");
     add("");
     CHECK_OK(initial_table());
@@ -42,6 +41,24 @@ class Config {
   bool training() const { return source_.program.training(); }
   bool has_reference() const { return !source_.options.reference_losses.empty(); }
   int64_t runs() const { return int64_t{source_.options.steps} * source_.options.accumulate; }
+
+  // Where samples and initial values are: linked, or in the external RAM of a device, which a board fills from files.
+  Result<void> data_symbols() {
+    TRY(auto files, ram_files(source_));
+    const bool in_ram = data_in_ram(source_);
+    if (in_ram) {
+      add("#if defined TS_CHIP || defined TS_BOARD /* bytes from the first in the external RAM, by the files there */");
+      add("static const struct ts_file files[] = {");
+      for (const auto& f : files)
+        add(fmt::format("    {{{}, {}, {}}},", c_string(f.path.substr(f.path.rfind('/') + 1)), f.offset, f.bytes));
+      add("};");
+      for (const auto& f : files) add(fmt::format("#define {} ((const uint8_t*)(uintptr_t){}u)", f.symbol, f.offset));
+      add("#else");
+    }
+    for (const auto& f : files) add(fmt::format("extern const uint8_t {}[];", f.symbol));
+    if (in_ram) add("#endif");
+    return {};
+  }
 
   Result<void> check_reference() const {
     if (source_.options.steps < 1 || source_.options.accumulate < 1)
@@ -143,7 +160,9 @@ class Config {
     if (has_reference())
       add(fmt::format("    .reference = ts_reference,\n    .tolerance = {},", c_float(source_.options.tolerance)));
     add(fmt::format("    .weight_sram = {},", weight_sram));
-    if (data_in_ram(source_)) add("#ifdef TS_CHIP\n    .data_in_ram = 1,\n#endif");
+    if (data_in_ram(source_))
+      add("#if defined TS_CHIP || defined TS_BOARD\n    .files = files,\n"
+          "    .file_count = sizeof files / sizeof files[0],\n    .data_in_ram = 1,\n#endif");
     add("};");
   }
 

@@ -13,7 +13,15 @@ std::string bytes_of(const TensorData& data) {
 }
 
 std::string labelled(const std::string& symbol, const std::string& path) {
-  return fmt::format("  .balign 16\n  .global {}\n{}:\n  .incbin \"{}\"\n", symbol, symbol, path);
+  return fmt::format("  .balign {}\n  .global {}\n{}:\n  .incbin \"{}\"\n", kRamFileAlignment, symbol, symbol, path);
+}
+
+// What goes into the flash of a board, in the words of the SDKs' makefiles.
+std::string flash_text(const std::vector<RamFile>& files) {
+  std::string text =
+      "# What a board's read-only file system in flash must hold; harness/flash.c loads it into the RAM.\n";
+  for (const auto& file : files) text += fmt::format("READFS_FILES += {}\n", file.path);
+  return text;
 }
 
 // The arena from its first byte to its last, values at their offsets and zeros between.
@@ -41,15 +49,13 @@ Result<std::vector<File>> image_files(const Source& source) {
   TRY(auto images, images_of(source));
   TRY(auto samples, samples_of(source));
   std::vector<File> files;
+  for (const auto& image : images) files.push_back({image.path, bytes_of(source.graph().at(image.tensor).value)});
+  for (const auto& s : samples) files.push_back({s.path, bytes_of(*s.data)});
+  TRY(auto outside, ram_files(source));
+  const bool in_ram = data_in_ram(source);
+  if (in_ram) files.push_back({"flash.mk", flash_text(outside)});
   std::string data;
-  for (const auto& image : images) {
-    files.push_back({image.path, bytes_of(source.graph().at(image.tensor).value)});
-    if (image.home->level >= 2) data += labelled(image.symbol, image.path);
-  }
-  for (const auto& s : samples) {
-    files.push_back({s.path, bytes_of(*s.data)});
-    data += labelled(s.symbol, s.path);
-  }
+  for (const auto& file : outside) data += labelled(file.symbol, file.path);
   const auto& reference = source.options.reference_losses;
   std::string compared;
   if (!reference.empty()) {
@@ -77,9 +83,10 @@ Result<std::vector<File>> image_files(const Source& source) {
       "#else\n"
       "  .section .rodata\n"
       "#endif\n"
-      "{}{}\n"
+      "{}{}{}{}\n"
       "  .section .note.GNU-stack, \"\", %progbits\n",
-      l2, data, compared);
+      l2, in_ram ? "#ifndef TS_BOARD /* a board has them in its flash: flash.mk */\n" : "", data,
+      in_ram ? "#endif\n" : "", compared);
   files.push_back({"images.S", text});
   return files;
 }

@@ -46,8 +46,18 @@ struct Samples {
 };
 Result<std::vector<Samples>> samples_of(const Source& source);
 
-// Samples stand in L2, beside all that is planned there, or in the external RAM where L2 has no room for them.
+// Samples, and initial values of what lives in L3, stand in L2, beside all that is planned there; where it has no room
+// for them, in the external RAM, one after the other.
 bool data_in_ram(const Source& source);
+
+// A file that the external RAM holds when the network starts, by its place there.
+struct RamFile {
+  std::string path;    // "images/samples_0.bin"
+  std::string symbol;  // "ts_samples_0"
+  int64_t offset = 0, bytes = 0;
+};
+constexpr int64_t kRamFileAlignment = 16;
+Result<std::vector<RamFile>> ram_files(const Source& source);
 
 // The files, each by its writer.
 Result<std::vector<File>> network_files(const Source& source);  // network.h, network.c

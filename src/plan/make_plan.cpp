@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 
+#include "plan/homes.hpp"
 #include "plan/nodes.hpp"
 #include "plan/placement.hpp"
+#include "plan/smallest.hpp"
 #include "plan/storage.hpp"
 
 namespace tessera::plan {
@@ -27,7 +29,7 @@ int64_t estimate(const Plan& plan) {
 class Planner {
  public:
   Planner(const train::Program& program, const target::Target& target, const Options& options)
-      : program_(program), target_(target), options_(options) {}
+      : program_(program), target_(target), options_(options), memo_(options.l1.value_or(target.memories[kL1].size)) {}
 
   Result<void> prepare() {
     CHECK_OK(check_options());
@@ -39,14 +41,14 @@ class Planner {
 
   Result<Smallest> smallest(LevelId level) {
     CHECK_OK(prepare());
-    auto budget = std::ranges::find(kKnobs, level, &Knob::level)->budget;
+    auto& knob = *std::ranges::find(kKnobs, level, &Knob::level);
     auto options = options_;
-    options.*budget = memory(level);
-    if (auto works = smallest(budget, memory(level))) {
-      options.*budget = *works - Bytes(1);
+    if (auto works = smallest(knob, options, Bytes(-1))) {
+      options.*knob.budget = std::max(0_B, *works - knob.step);
       auto less = attempt(options);
       return Smallest{*works, less ? "" : less.error().message()};
     }
+    options.*knob.budget = memory(level);
     auto refused = attempt(options);
     if (!refused) return std::move(refused).error();
     return Smallest{memory(level), ""};
@@ -64,9 +66,11 @@ class Planner {
     std::string_view name;
     std::optional<Bytes> Options::*budget;
     LevelId level;
+    Bytes step;  // smallest budgets are multiples of it
   };
-  static constexpr std::array kKnobs = {Knob{"--l1", &Options::l1, kL1}, Knob{"--l2", &Options::l2, kL2},
-                                        Knob{"--l3", &Options::l3, kL3}};
+  static constexpr std::array kKnobs = {Knob{"--l1", &Options::l1, kL1, kSmallestStep[kL1]},
+                                        Knob{"--l2", &Options::l2, kL2, kSmallestStep[kL2]},
+                                        Knob{"--l3", &Options::l3, kL3, kSmallestStep[kL3]}};
 
   Result<void> check_options() const;
   Bytes memory(LevelId level) const { return target_.memories[static_cast<size_t>(level)].size; }
@@ -79,7 +83,12 @@ class Planner {
   Result<Plan> attempt(const Options& options) const;
   Result<Plan> attempt_with_stacks(const Options& options, LevelId level) const;
   Error with_way_out(Error refusal) const;
-  std::optional<Bytes> smallest(std::optional<Bytes> Options::*budget, Bytes most) const;
+  std::string way_out() const;
+  std::string less_code() const;
+  std::optional<Bytes> smallest(const Knob& knob, Options options, Bytes refused) const;
+  Bytes guess(const Knob& knob, const Options& options) const;
+  Bytes least_tiles(LevelId level) const;
+  bool set(const Knob& knob) const { return options_.*knob.budget && *(options_.*knob.budget) < memory(knob.level); }
 
   const train::Program& program_;
   const target::Target& target_;
@@ -87,6 +96,7 @@ class Planner {
   Storages storages_;
   Storages storages_in_turn_;  // the same in less room
   std::vector<NodeProblem> problems_;
+  mutable Memo memo_;  // saves time and changes no answer
 };
 
 Result<void> Planner::check_options() const {
@@ -120,11 +130,11 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   // The budget of L2 is for tensors and tiles; code and stacks stand beside it.
   auto l2 = options.l2 ? std::min(*options.l2 + budgets.reserved[kL2], memory(kL2)) : memory(kL2);
   budgets.granted = {options.l1.value_or(memory(kL1)), l2, options.l3.value_or(memory(kL3))};
-  auto apart = place_and_tile(program_, storages_, problems_, budgets, options);
+  auto apart = place_and_tile(program_, storages_, problems_, budgets, options, memo_);
   bool apart_will_do = apart && (options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
   if (!apart && apart.error().kind() != ErrorKind::DoesNotFit) return apart;
   if (!apart_will_do && options.tiling)
-    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options))
+    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options, memo_))
       if (!apart || estimate(*in_turn) < estimate(*apart)) apart = std::move(in_turn);
   TRY(auto plan, std::move(apart));
   plan.stack_level = level;
@@ -134,31 +144,90 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   return plan;
 }
 
-// The least of a memory with which everything fits, the other budgets as they are; of the larger memories to one part
-// in some thousands. Nothing where all of it is too little.
-std::optional<Bytes> Planner::smallest(std::optional<Bytes> Options::*budget, Bytes most) const {
-  auto fits = [&](Bytes bytes) {
-    auto options = options_;
-    options.*budget = bytes;
+// What the smallest tiles of some node take of a memory, everything being outside it.
+Bytes Planner::least_tiles(LevelId level) const {
+  Bytes most;
+  for (size_t n = 0; n < problems_.size(); ++n) {
+    if (problems_[n].is_view()) continue;
+    auto p = problems_[n].problem;
+    p.input_homes.assign(p.map.inputs.size(), level + 1);
+    p.output_homes.assign(p.map.outputs.size(), level + 1);
+    auto& signature = problems_[n].signature;
+    auto least = memo_.least(signature.empty() ? fmt::format("#{}", n) : signature, p);
+    most = std::max(most, level == kL1 ? least.l1 : least.l2);
+  }
+  return most;
+}
+
+// Where the search for a smallest budget begins: close to it, or it takes longer.
+Bytes Planner::guess(const Knob& knob, const Options& options) const {
+  const auto positions = program_.graph.nodes().size();
+  auto alive = live_bytes((options.tiling ? storages_in_turn_ : storages_).storages, kL2, positions);
+  const auto peak = alive.empty() ? 0_B : std::ranges::max(alive);
+  const bool has_l3 =
+      options.home != Home::L2 && options.l3.value_or(memory(kL3)) > 0_B && problems_reach_l3(problems_);
+  if (knob.level == kL1) return options.tiling ? least_tiles(kL1) : 0_B;
+  if (knob.level == kL2) return has_l3 ? (options.tiling ? least_tiles(kL2) : 0_B) : peak;
+  auto in_l2 = options.home == Home::L3 ? 0_B : std::min(options.l2.value_or(memory(kL2)), memory(kL2) - stacks());
+  return std::max(0_B, peak - in_l2);
+}
+
+std::optional<Bytes> Planner::smallest(const Knob& knob, Options options, Bytes refused) const {
+  BudgetRange range{refused, memory(knob.level), knob.step, guess(knob, options)};
+  return smallest_that(range, [&](Bytes bytes) {
+    options.*knob.budget = bytes;
+    return attempt(options).has_value();
+  });
+}
+
+// The smallest of one budget where that is enough, or else of all that the user has set.
+std::string Planner::way_out() const {
+  std::vector<const Knob*> tight;
+  for (auto& knob : kKnobs)
+    if (set(knob) && !(knob.level == kL3 && *options_.l3 == 0_B)) tight.push_back(&knob);
+  auto roomy = options_;
+  for (auto* knob : tight) roomy.*knob->budget = memory(knob->level);
+  if (tight.empty() || !attempt(roomy)) return {};
+  for (auto* knob : tight)
+    if (auto works = smallest(*knob, options_, *(options_.*knob->budget)))
+      return fmt::format("{} {}", knob->name, format_bytes(*works));
+  std::string all;
+  for (auto* knob : tight) {
+    auto as_given = roomy;
+    as_given.*knob->budget = options_.*knob->budget;
+    if (attempt(as_given)) {
+      roomy = as_given;
+      continue;
+    }
+    auto works = smallest(*knob, roomy, *(options_.*knob->budget));
+    roomy.*knob->budget = works.value_or(memory(knob->level));
+    all += fmt::format("{}{} {}", all.empty() ? "" : " ", knob->name, format_bytes(*(roomy.*knob->budget)));
+  }
+  return all;
+}
+
+// The most that may be granted to code where that is what leaves too little to tensors; empty where it is not.
+std::string Planner::less_code() const {
+  auto options = options_;
+  auto fits = [&](Bytes code) {
+    options.code = code;
     return attempt(options).has_value();
   };
-  if (!fits(most)) return std::nullopt;
-  Bytes low = (options_.*budget).value_or(Bytes(0)), high = most;  // low does not fit, high does
-  constexpr int64_t kSmall = 1 << 20;
-  auto close = [&] { return most.count <= kSmall ? 1 : std::max<int64_t>(1, high.count / 4096); };
-  while (high.count - low.count > close()) {
-    Bytes middle((low.count + high.count) / 2);
-    (fits(middle) ? high : low) = middle;
+  constexpr int64_t kStep = 1024;
+  if (!options_.code || !fits(0_B)) return {};
+  int64_t low = 0, high = (options_.code->count + kStep - 1) / kStep;  // low fits, high does not
+  while (high - low > 1) {
+    auto middle = low + (high - low) / 2;
+    (fits(Bytes(middle * kStep)) ? low : high) = middle;
   }
-  return high;
+  return fmt::format("--code {} leaves enough to tensors", format_bytes(Bytes(low * kStep)));
 }
 
 Error Planner::with_way_out(Error refusal) const {
   if (!options_.advise) return refusal;
-  for (auto& [name, budget, level] : kKnobs)
-    if (options_.*budget && *(options_.*budget) < memory(level) && !(level == kL3 && *options_.l3 == 0_B))
-      if (auto works = smallest(budget, memory(level)))
-        return std::move(refusal).hint(fmt::format("the smallest that works is {} {}", name, format_bytes(*works)));
+  if (auto budgets = way_out(); !budgets.empty())
+    return std::move(refusal).hint(fmt::format("the smallest that works is {}", budgets));
+  if (auto code = less_code(); !code.empty()) return std::move(refusal).hint(code);
   if (options_.l3 == 0_B) return std::move(refusal).hint("without --l3 0, what does not fit moves to L3");
   if (options_.home == Home::L2) return std::move(refusal).hint("--home auto moves what does not fit to L3");
   if (!options_.tiling) return std::move(refusal).hint("with tiling on, operators work on parts of their tensors");

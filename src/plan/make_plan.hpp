@@ -3,6 +3,7 @@
 //   make_plan(simplemlp training, siracusa, {.l1 = 64k}) -> storages in L2, tiles for every node, estimates
 #pragma once
 
+#include <array>
 #include <optional>
 
 #include "base/error.hpp"
@@ -28,11 +29,14 @@ struct Options {
 
 Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options);
 
+// The smallest budgets that refusals name, and `smallest_budget` finds, are multiples of this, by level.
+constexpr std::array<Bytes, 3> kSmallestStep = {Bytes(4), Bytes(256), Bytes(1024)};
+
 // The least of a memory with which everything fits, the other budgets as they are; a refusal where all of it is too
 // little.
 struct Smallest {
   Bytes budget;
-  std::string below;  // what one byte less is refused with; empty where it would do, the search being coarse
+  std::string below;  // what a step less is refused with
 };
 Result<Smallest> smallest_budget(const train::Program& program, const target::Target& target, const Options& options,
                                  LevelId level);

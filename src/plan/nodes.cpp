@@ -46,13 +46,22 @@ using Candidates = std::vector<Tiling>;
 class Chain {
  public:
   Chain(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages,
-        const std::vector<Bytes>& l1_free, const std::vector<Bytes>& l2_free, const Options& options)
+        const std::vector<Bytes>& l1_free, const std::vector<Bytes>& l2_free, const Options& options, Memo& memo)
       : program_(program),
         problems_(problems),
         storages_(storages),
         l1_free_(l1_free),
         l2_free_(l2_free),
-        options_(options) {}
+        options_(options),
+        memo_(memo) {}
+
+  // What even the smallest tiles of some node are too large for is refused before any search.
+  Result<void> refuse_hopeless() {
+    if (!options_.tiling) return {};
+    for (int32_t n = 0; n < static_cast<int32_t>(problems_.size()); ++n)
+      if (!problems_[static_cast<size_t>(n)].is_view()) CHECK_OK(smallest_tiles_fit(node(n)));
+    return {};
+  }
 
   Result<std::vector<TiledNode>> run(Phase phase) {
     std::vector<TiledNode> nodes;
@@ -70,6 +79,8 @@ class Chain {
 
  private:
   TiledNode node(int32_t position) const;
+  std::string name(const TiledNode& node) const;
+  Result<void> smallest_tiles_fit(const TiledNode& node) const;
   Result<const Candidates*> candidates_of(const TiledNode& node);
   void choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const;
   void overlap(std::vector<TiledNode>& nodes) const;
@@ -80,6 +91,7 @@ class Chain {
   const Storages& storages_;
   const std::vector<Bytes>&l1_free_, &l2_free_;
   const Options& options_;
+  Memo& memo_;
   std::map<std::string, Candidates> known_;  // nodes that are alike are tiled once
 };
 
@@ -122,19 +134,36 @@ bool dense_in_place(const ops::TileMap& map) {
 
 }  // namespace
 
+// Nodes of one name have the same tilings, given the same homes and budgets.
+std::string Chain::name(const TiledNode& node) const {
+  auto& signature = problems_[static_cast<size_t>(node.position)].signature;
+  return signature.empty() ? fmt::format("#{}", node.position) : signature;
+}
+
+Result<void> Chain::smallest_tiles_fit(const TiledNode& node) const {
+  auto& p = node.problem;
+  auto& n = p.node.node;
+  auto least = memo_.least(name(node), p);
+  if (least.l1 > p.l1.budget)
+    return does_not_fit("node '{}' ({}) does not fit in L1: its smallest tiles take {} bytes of {}", n.name,
+                        to_string(n.op), least.l1.count, p.l1.budget.count);
+  if (least.l2 > p.l2.budget)
+    return does_not_fit("node '{}' ({}) does not fit in L2: its smallest tiles take {} bytes of {}", n.name,
+                        to_string(n.op), least.l2.count, p.l2.budget.count);
+  return {};
+}
+
 Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
   auto& p = node.problem;
-  auto& source = problems_[static_cast<size_t>(node.position)];
-  bool far = false;
   std::string homes;
   for (auto* list : {&p.input_homes, &p.output_homes})
-    for (auto level : *list) homes += static_cast<char>('0' + level), far |= level == kL3;
-  auto key = source.signature.empty() ? fmt::format("#{}", node.position) : source.signature;
-  key += fmt::format("|{}|{}|{}", homes, p.l1.budget.count, far ? p.l2.budget.count : 0);
+    for (auto level : *list) homes += static_cast<char>('0' + level);
+  auto far = homes.find(static_cast<char>('0' + kL3)) != std::string::npos;
+  auto key = fmt::format("{}|{}|{}|{}", name(node), homes, p.l1.budget.count, far ? p.l2.budget.count : 0);
   auto [at, fresh] = known_.try_emplace(std::move(key));
   if (fresh) {
     if (options_.tiling || !dense_in_place(p.map))
-      at->second = choose_tilings(p);
+      at->second = memo_.tilings(name(node), p);
     else if (auto whole = untiled(p))
       at->second = {*whole};
   }
@@ -145,12 +174,9 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
         "node '{}' ({}) does not fit untiled: what it touches in L3 takes more than the {} bytes of L2 "
         "that are free",
         n.name, to_string(n.op), p.l2.budget.count);
-  auto least = smallest_budgets(p);
-  if (least.l1 > p.l1.budget)
-    return does_not_fit("node '{}' ({}) does not fit in L1: its smallest tiles take {} bytes of {}", n.name,
-                        to_string(n.op), least.l1.count, p.l1.budget.count);
-  return does_not_fit("node '{}' ({}) does not fit in L2: its smallest tiles take {} bytes of {}", n.name,
-                      to_string(n.op), least.l2.count, p.l2.budget.count);
+  CHECK_OK(smallest_tiles_fit(node));
+  return does_not_fit("node '{}' ({}) does not fit: no tiles of it leave both L1 and L2 within {} and {} bytes", n.name,
+                      to_string(n.op), p.l1.budget.count, p.l2.budget.count);
 }
 
 // What two neighbours save where both fit beside each other: the first transfers of the later one run under the last
@@ -240,8 +266,9 @@ void Chain::overlap(std::vector<TiledNode>& nodes) const {
 
 Result<Chained> choose_chain(const train::Program& program, const std::vector<NodeProblem>& problems,
                              const Storages& storages, const std::vector<Bytes>& l1_free,
-                             const std::vector<Bytes>& l2_free, const Options& options) {
-  Chain chain(program, problems, storages, l1_free, l2_free, options);
+                             const std::vector<Bytes>& l2_free, const Options& options, Memo& memo) {
+  Chain chain(program, problems, storages, l1_free, l2_free, options, memo);
+  CHECK_OK(chain.refuse_hopeless());
   Chained out;
   TRY(out.training, chain.run(Phase::Training));
   TRY(out.optimizer, chain.run(Phase::Optimizer));

@@ -5,6 +5,7 @@
 #pragma once
 
 #include "base/error.hpp"
+#include "plan/memo.hpp"
 #include "plan/overlap.hpp"
 #include "plan/storage.hpp"
 #include "plan/tiling.hpp"
@@ -39,6 +40,6 @@ struct Chained {
 // each memory is left for slots, by position.
 Result<Chained> choose_chain(const train::Program& program, const std::vector<NodeProblem>& problems,
                              const Storages& storages, const std::vector<Bytes>& l1_free,
-                             const std::vector<Bytes>& l2_free, const Options& options);
+                             const std::vector<Bytes>& l2_free, const Options& options, Memo& memo);
 
 }  // namespace tessera::plan

@@ -22,7 +22,8 @@ std::vector<Bytes> free_beside_homes(const Storages& storages, LevelId level, By
 constexpr double kRoom[] = {1.0, 0.97, 0.92, 0.85, 0.75, 0.6};
 
 Result<Plan> with_homes(const train::Program& program, const Storages& storages,
-                        const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options) {
+                        const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
+                        Memo& memo) {
   auto positions = program.graph.nodes().size();
   auto l1_free = free_beside_homes(storages, kL1, budgets.arena(kL1), positions);
   auto l2_free = free_beside_homes(storages, kL2, budgets.arena(kL2), positions);
@@ -30,7 +31,7 @@ Result<Plan> with_homes(const train::Program& program, const Storages& storages,
   for (auto room : kRoom) {
     auto less = l2_free;
     for (auto& bytes : less) bytes = Bytes(static_cast<int64_t>(static_cast<double>(bytes.count) * room));
-    auto chained = choose_chain(program, problems, storages, l1_free, less, options);
+    auto chained = choose_chain(program, problems, storages, l1_free, less, options, memo);
     if (!chained) return refused ? *refused : std::move(chained).error();
     auto plan = lay_out(program, storages, std::move(*chained), budgets);
     if (plan) return plan;
@@ -43,7 +44,8 @@ Result<Plan> with_homes(const train::Program& program, const Storages& storages,
 }  // namespace
 
 Result<Plan> place_and_tile(const train::Program& program, const Storages& found,
-                            const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options) {
+                            const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
+                            Memo& memo) {
   auto storages = found;
   const bool has_l3 = budgets.granted.size() > kL3 && budgets.granted[kL3] > 0_B && problems_reach_l3(problems);
   if (options.home == Home::L3) {
@@ -65,14 +67,14 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
   for (int round = 0; round < 12; ++round) {
     if (options.home == Home::Auto && !move_out(storages, traffic, budgets.arena(kL2), round, has_l3)) {
       if (has_l3 || !options.tiling || !move_in(storages, traffic, budgets.arena(kL2), budgets.arena(kL1))) break;
-      return with_homes(program, storages, problems, budgets, options);
+      return with_homes(program, storages, problems, budgets, options, memo);
     }
     if (options.tiling) {
       auto near = storages;
       if (move_near(near, traffic, budgets.arena(kL1)))
-        if (auto plan = with_homes(program, near, problems, budgets, options)) return plan;
+        if (auto plan = with_homes(program, near, problems, budgets, options, memo)) return plan;
     }
-    auto plan = with_homes(program, storages, problems, budgets, options);
+    auto plan = with_homes(program, storages, problems, budgets, options, memo);
     if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
     refused = plan.error();
     if (options.home != Home::Auto || !has_l3) break;

@@ -18,6 +18,7 @@ struct Budgets {
 
 // Does not fit: says which memory is too small for what.
 Result<Plan> place_and_tile(const train::Program& program, const Storages& storages,
-                            const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options);
+                            const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
+                            Memo& memo);
 
 }  // namespace tessera::plan

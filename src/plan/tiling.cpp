@@ -92,19 +92,9 @@ class Search {
     for (auto& d : p_.map.dims) whole_.push_back(d.extent);
   }
 
-  // The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
   std::vector<Tiling> run() {
     collect();
-    std::vector<Tiling> out;
-    for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
-      auto limit = Bytes(static_cast<int64_t>(static_cast<double>(p_.l1.budget.count) * part));
-      const Tiling* best = nullptr;
-      for (auto& f : found_)
-        if (f.l1_bytes <= limit && (!best || f.cycles < best->cycles)) best = &f;
-      if (best && std::ranges::none_of(out, [&](auto& o) { return o.l1_bytes == best->l1_bytes; }))
-        out.push_back(*best);
-    }
-    return out;
+    return std::move(found_);
   }
 
   std::optional<Tiling> whole_call() {
@@ -130,12 +120,13 @@ class Search {
   Least least() {
     Least least{Bytes(INT64_MAX), Bytes(INT64_MAX)};
     for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
-      if (!contiguous_at_home(tile) || orders(tile).empty()) return;
       Bytes near, far;
       for (auto& t : travellers_) {
         if (passes_l1(t)) near += slot_size(t, tile, p_.l1);
         if (passes_l2(t)) far += slot_size(t, tile, p_.l2);
       }
+      if (near >= least.l1 && far >= least.l2) return;
+      if (!contiguous_at_home(tile) || orders(tile).empty()) return;
       least.l1 = std::min(least.l1, near);
       least.l2 = std::min(least.l2, far);
     });
@@ -446,8 +437,21 @@ void Search::estimate(Tiling& tiling, const Loops& loops) const {
 
 }  // namespace
 
-std::vector<Tiling> choose_tilings(const TilingProblem& problem) {
+std::vector<Tiling> find_tilings(const TilingProblem& problem) {
   return Search(problem).run();
+}
+
+// The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
+std::vector<Tiling> best_of(const std::vector<Tiling>& tilings, Bytes l1, Bytes l2) {
+  std::vector<Tiling> out;
+  for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
+    auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
+    const Tiling* best = nullptr;
+    for (auto& t : tilings)
+      if (t.l1_bytes <= limit && t.l2_bytes <= l2 && (!best || t.cycles < best->cycles)) best = &t;
+    if (best && std::ranges::none_of(out, [&](auto& o) { return o.l1_bytes == best->l1_bytes; })) out.push_back(*best);
+  }
+  return out;
 }
 
 std::optional<Tiling> untiled(const TilingProblem& problem) {

@@ -61,9 +61,14 @@ struct Tiling {
   int64_t tiles = 1;
 };
 
-// The cheapest tiling within the budgets and cheaper ones in memory, the best first; none where even the smallest tiles
-// are too large.
-std::vector<Tiling> choose_tilings(const TilingProblem& problem);
+// All tilings within the budgets of which none is both slower and larger than another; none where even the smallest
+// tiles are too large. With a smaller budget of a memory, those of them that keep to it are the answer, unless double
+// buffering is forced or tiles come from L3: then another L1 needs a search of its own, and so does an L2 that none
+// keeps to.
+std::vector<Tiling> find_tilings(const TilingProblem& problem);
+
+// Of those within the budgets: the cheapest, and cheaper ones in memory, the best first.
+std::vector<Tiling> best_of(const std::vector<Tiling>& tilings, Bytes l1, Bytes l2);
 
 // One call on whole tensors; what lives in L3 is staged whole in L2.
 std::optional<Tiling> untiled(const TilingProblem& problem);

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "base/file.hpp"
 #include "run/build.hpp"
 #include "run/chip.hpp"
 #include "run/process.hpp"
@@ -51,25 +50,6 @@ Result<void> check_code_size(const sim::Elf& elf, Bytes granted) {
   return {};
 }
 
-// Samples that stand in the external RAM are a section that no segment loads.
-Result<std::vector<uint8_t>> ram_image(const fs::path& elf_path, const sim::Elf& elf) {
-  const auto* heap = elf.find("__l3_heap");
-  if (!heap || heap->address == 0) return std::vector<uint8_t>();
-  auto image = elf_path.string() + ".ram";
-  std::error_code error;
-  if (!fs::exists(image, error)) {
-    auto temporary = fmt::format("{}.{}.part", image, ::getpid());
-    TRY(auto finished, run_process({"riscv64-unknown-elf-objcopy", "--dump-section", ".ts_data=" + temporary,
-                                    elf_path.string(), "/dev/null"},
-                                   {}));
-    if (!finished.ok()) return internal_error("the samples cannot be taken from the program: {}", describe(finished));
-    fs::rename(temporary, image, error);
-  }
-  TRY(auto bytes, read_file(image));
-  auto* first = reinterpret_cast<const uint8_t*>(bytes.data());
-  return std::vector<uint8_t>(first, first + bytes.size());
-}
-
 }  // namespace
 
 ChipOptions with_grants(ChipOptions options, const Compiled& compiled) {
@@ -91,7 +71,7 @@ Result<ChipProgram> build_chip(const fs::path& project, const target::Target& ta
   TRY(auto elf, sim::load_elf(built.executable.string()));
   if (options.code) CHECK_OK(check_code_size(elf, *options.code));
   ChipProgram program{.elf = built.executable};
-  TRY(program.ram, ram_image(built.executable, elf));
+  program.ram = std::move(elf.l3);
   return program;
 }
 

@@ -10,7 +10,7 @@ namespace tessera::sim {
 namespace {
 
 constexpr uint16_t kExecutable = 2, kRiscv = 243;
-constexpr uint32_t kLoad = 1, kSymbolTable = 2, kNoBits = 8, kInstructions = 4;
+constexpr uint32_t kLoad = 1, kSymbolTable = 2, kNoBits = 8, kAllocated = 2, kInstructions = 4;
 constexpr uint32_t kHeader = 52, kProgramHeader = 32, kSectionHeader = 40, kSymbolSize = 16;
 constexpr uint32_t kLargestSegment = 1u << 28;
 
@@ -152,6 +152,7 @@ Result<Elf> parse_elf(std::span<const uint8_t> file, std::string_view name) {
     if (called == ".debug_line") keep(r, s, elf.lines.line);
     if (called == ".debug_line_str") keep(r, s, elf.lines.line_str);
     if (called == ".debug_str") keep(r, s, elf.lines.str);
+    if (called == ".ts_data" && !(s.flags & kAllocated)) keep(r, s, elf.l3);
   }
   std::ranges::stable_sort(elf.symbols, {}, &Symbol::address);
   return elf;

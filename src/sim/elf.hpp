@@ -39,6 +39,8 @@ struct Elf {
   std::vector<Symbol> symbols;             // by address
   std::vector<std::vector<uint8_t>> code;  // the sections that hold instructions; empty: the file does not say
   LineSections lines;
+  std::vector<uint8_t>
+      l3;  // what the external RAM holds at the start, from its first byte: a section that is not loaded
 
   const Symbol* find(std::string_view name) const;
   // The symbol that covers an address: a function or an object.
