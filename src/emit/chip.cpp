@@ -57,10 +57,11 @@ std::string memory_text(const Source& source) {
       "__fc_stack_bytes = {};\n",
       t.stacks.controller.count, t.stacks.worker.count, source.plan.cores - (t.controller_works ? 1 : 0),
       t.stacks.fabric_controller.count);
-  text += in_ram ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
-                   "them. */\n"
-                   "SECTIONS {\n  .ts_data 0 (INFO) : { *(.ts_data) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
-                 : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { *(.ts_data) } > L2\n}\n__l3_heap = 0;\n";
+  text += in_ram
+              ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
+                "them. */\n"
+                "SECTIONS {\n  .ts_data 0 (INFO) : { KEEP(*(.ts_data)) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
+              : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { KEEP(*(.ts_data)) } > L2\n}\n__l3_heap = 0;\n";
   return text + fmt::format("__l3_heap_end = {};\n", l3);
 }
 

@@ -22,7 +22,7 @@ Json to_json(const LevelFit& level) {
   if (!level.smallest) return json;
   json["below"] = level.refusal;
   json["arena"] = to_json(level.arena);
-  json["reserved"] = level.reserved();
+  json["reserved"] = level.reserved;
   json["peak"] = {{"node", level.peak}, {"alive", Json::array()}};
   for (auto& one : level.living)
     json["peak"]["alive"].push_back(
@@ -63,10 +63,10 @@ std::string curve_lines(const LevelFit& level) {
 
 std::string level_text(const LevelFit& level) {
   if (!level.smallest) return fmt::format("{}: no size of it works, whatever the chip has\n", level.level);
-  auto text = fmt::format(
-      "{}: the smallest that works is {} bytes (the chip has {}), of which {} are the arena and {} "
-      "stacks, code and data\n",
-      level.level, *level.smallest, level.memory, level.arena.bytes, level.reserved());
+  auto text =
+      fmt::format("{}: the smallest that works is {} bytes (the chip has {}): {} for the arena, {} {} {}\n",
+                  level.level, *level.smallest, level.memory, level.arena.bytes, level.beside ? "beside" : "and",
+                  level.reserved, level.beside ? "for code and stacks, which the budget does not count" : "for stacks");
   if (level.missing() > 0) text += fmt::format("  {} bytes more than there are\n", level.missing());
   text += fmt::format("  lower bound of the arena {} (gap {:.2f} %); fullest at {}, where these are alive:\n",
                       level.arena.lower_bound, 100 * level.arena.gap(), level.peak);

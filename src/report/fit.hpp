@@ -3,6 +3,7 @@
 //   L1: works from 9 216 bytes; 64k costs 1 % more cycles than the chip's 256k      L2: works from 1 003 288 bytes; ...
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -41,8 +42,13 @@ struct LevelFit {
   std::vector<Living> living;       // there, the largest first
   std::vector<FitPoint> curve;      // from the smallest budget up
 
-  int64_t missing() const { return smallest && *smallest > budget ? *smallest - budget : 0; }
-  int64_t reserved() const { return smallest.value_or(0) - arena.bytes; }  // stacks, code and data
+  int64_t reserved = 0;  // stacks, code and data there, with the smallest budget
+  bool beside = false;   // the budget is for tensors and tiles alone; what is reserved stands beside it
+
+  int64_t missing() const {
+    if (!smallest) return 0;
+    return std::max<int64_t>({0, *smallest - budget, *smallest + (beside ? reserved : 0) - memory});
+  }
 };
 
 struct Fit {

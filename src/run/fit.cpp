@@ -66,7 +66,7 @@ class Fitter {
 
   Result<report::LevelFit> level_fit(plan::LevelId level) {
     auto given = options_;
-    report::LevelFit fit{.level = name(level), .memory = memory(level).count};
+    report::LevelFit fit{.level = name(level), .memory = memory(level).count, .beside = level == kL2};
     fit.budget = budget(given, level).value_or(memory(level)).count;
     say(fmt::format("the smallest {} that works", fit.level));
     auto target = loaded_.target;
@@ -91,6 +91,7 @@ class Fitter {
   Result<void> describe(plan::LevelId level, const target::Target& target, Bytes smallest, report::LevelFit& fit) {
     TRY(auto plan, plan::make_plan(loaded_.program, target, with(level, smallest)));
     fit.arena = arena_of(plan, level);
+    fit.reserved = plan.reserved[static_cast<size_t>(level)].count;
     auto& graph = loaded_.program.graph;
     TRY(auto schedule, schedule::build(graph, plan, target));
     auto blocks = report::map_blocks({loaded_.model, graph, plan, schedule, target});
