@@ -37,7 +37,7 @@ inline target::Target small_chip() {
                {.name = "ext", .far = "L3", .near = "L2", .max_rank = 1, .max_bytes = Bytes(65536), .in_flight = 2}};
   t.cores = t.workers = 2;
   t.controller_works = true;
-  t.stacks = {Bytes(512), Bytes(256)};
+  t.stacks = {Bytes(512), Bytes(256), Bytes(256)};
   return t;
 }
 
