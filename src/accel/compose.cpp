@@ -3,19 +3,6 @@
 namespace tessera::accel {
 namespace {
 
-// The share of the memory that a part of the model has, so that it meets the same pressure as the whole.
-uint64_t share_of_capacity(const MemorySetup& whole, const KindTotals& part) {
-  const auto others = whole.bytes.kv + whole.bytes.activation, of_part = part.kv + part.activation;
-  const auto left = [&](uint64_t taken) { return whole.capacity - std::min(whole.capacity, taken); };
-  if (whole.kind == MemoryModelKind::KvSwap && others) {
-    const auto pool = static_cast<unsigned __int128>(left(whole.bytes.weight)) * of_part / others;
-    return std::max<uint64_t>(part.weight + static_cast<uint64_t>(pool), 1);
-  }
-  if (whole.kind == MemoryModelKind::WeightStream || whole.kind == MemoryModelKind::LayerSwap)
-    return std::max<uint64_t>(of_part + left(others), 1);
-  return whole.capacity;
-}
-
 struct Measured {
   Program program;
   RunResult run;
@@ -26,12 +13,7 @@ Result<Measured> measure(const Job& job, const MemoryOptions& memory, const Memo
   auto options = job.decoder;
   options.layers = layers;
   TRY(m.program, compile_decoder(job.model, job.machine, options));
-  auto part = memory;
-  part.kind = whole.kind;
-  part.regions = m.program.regions();
-  part.manifest.reset();
-  if (whole.capacity) part.ddr_capacity = share_of_capacity(whole, totals_of(part.regions));
-  TRY(const auto model, make_memory_model(part));
+  TRY(const auto model, make_memory_model(for_part(memory, whole, m.program.regions())));
   TRY(m.run, run_program(m.program, *model, {.progress = job.options.progress}));
   return m;
 }

@@ -71,8 +71,11 @@ class MemoryModel {
   virtual TransferId host_transfer(memory::Picoseconds now, Bytes bytes) = 0;
   // What lies there came from the host just now, or does not exist before the program makes it.
   virtual void nothing_to_bring(uint64_t, Bytes) {}
-  // What lies there, of earlier passes, will be read: it may be brought before anyone asks.
-  virtual void will_be_read(uint64_t, Bytes) {}
+  // What lies there was used by earlier passes: it may still be here, and else may be brought before anyone asks. Said
+  // in the order of use.
+  virtual void left_by_earlier_passes(uint64_t, Bytes) {}
+  // The program reads a layer's weights more than once before it goes on to the next.
+  virtual void weights_are_read_again() {}
   // When the transfer's last line is there. Simulates as far as that; a transfer may be asked for once or often.
   virtual memory::Picoseconds finish(TransferId id) = 0;
   // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.

@@ -69,11 +69,13 @@ Result<void> set_link(const MemoryOptions& options, const target::Board& board, 
 RegimeSettings settings_for(const MemorySetup& setup, const MemoryOptions& options) {
   RegimeSettings s{.regime = std::string(name_of(setup.kind)), .link = setup.link};
   const auto others = setup.bytes.kv + setup.bytes.activation;
-  const auto left = [&](uint64_t taken) { return setup.capacity - std::min(setup.capacity, taken); };
+  const auto rooms = options.rooms.value_or(rooms_of(setup));
   const bool cold = options.start == Start::Cold;
   s.prefetch = options.prefetch;
   s.accounting = options.accounting;
   s.notes = setup.notes;
+  s.kv_stays = !cold && rooms.kv_stays && options.accounting == Accounting::Own;
+  s.tables_stay = !cold && options.accounting == Accounting::Own;
   // Where a model keeps its weights, a cold start brings them once.
   const auto keep_weights = [&] {
     s.weights = cold ? Treatment::Swap : Treatment::Memory;
@@ -88,8 +90,8 @@ RegimeSettings settings_for(const MemorySetup& setup, const MemoryOptions& optio
       s.weights = Treatment::Stream;
       break;
     case LayerSwap:
-      s.weights = Treatment::Swap, s.weights_by_layer = true, s.weights_pool = left(others);
-      s.keep_last_layers = !cold;
+      s.weights = Treatment::Swap, s.weights_by_layer = true, s.weights_pool = rooms.weights;
+      s.keep_last_layers = !cold && rooms.weights_stay;
       break;
     case Resident:
       keep_weights();
@@ -97,13 +99,13 @@ RegimeSettings settings_for(const MemorySetup& setup, const MemoryOptions& optio
       break;
     case KvSwap:
       keep_weights();
-      s.others = Treatment::Swap, s.others_pool = left(setup.bytes.weight);
+      s.others = Treatment::Swap, s.others_pool = rooms.others;
       break;
     case WeightStream:
     case Auto:
       s.weights = Treatment::Stream, s.others = Treatment::Swap;
-      s.ring = options.prefetch ? left(others) : 0;
-      s.others_pool = setup.capacity - s.ring;
+      s.ring = options.prefetch ? rooms.ring : 0;
+      s.others_pool = rooms.others;
       break;
   }
   s.others_fit = others <= s.others_pool;
@@ -119,7 +121,8 @@ void note_what_does_not_fit(MemorySetup& setup) {
   };
   if (setup.kind == Resident) note(setup.bytes.total(), "all regions", "resident takes them as if they fitted");
   if (setup.kind == KvSwap) note(setup.bytes.weight, "the weights", "kv-swap takes them as if they fitted");
-  if (setup.kind == WeightStream) note(others, "KV and activations", "nothing is left to prefetch weights into");
+  if (setup.kind == WeightStream && rooms_of(setup).ring == 0)
+    note(others, "KV and activations", "nothing is left to prefetch weights into");
   if (setup.kind == LayerSwap) note(others, "KV and activations", "nothing is left for layers");
 }
 
@@ -165,6 +168,26 @@ Result<MemorySetup> set_up_memory(const MemoryOptions& options) {
   CHECK_OK(set_link(options, *board, setup));
   note_what_does_not_fit(setup);
   return setup;
+}
+
+Rooms rooms_of(const MemorySetup& setup) {
+  const auto others = setup.bytes.kv + setup.bytes.activation;
+  const auto left = [&](uint64_t taken) { return setup.capacity - std::min(setup.capacity, taken); };
+  if (setup.kind == LayerSwap) return {.weights = left(others)};
+  if (setup.bytes.weight <= setup.capacity) return {.others = left(setup.bytes.weight), .ring = setup.bytes.weight};
+  return {.others = std::min(others, setup.capacity), .ring = left(others)};
+}
+
+MemoryOptions for_part(MemoryOptions options, const MemorySetup& whole, std::vector<Region> regions) {
+  options.kind = whole.kind;
+  options.manifest.reset();
+  options.regions = std::move(regions);
+  if (whole.capacity) options.ddr_capacity = whole.capacity;
+  auto rooms = rooms_of(whole);
+  rooms.weights_stay = whole.bytes.weight <= rooms.weights;
+  rooms.kv_stays = whole.bytes.kv + whole.bytes.activation <= rooms.others;
+  options.rooms = rooms;
+  return options;
 }
 
 Result<std::unique_ptr<MemoryModel>> make_memory_model(const MemoryOptions& options) {

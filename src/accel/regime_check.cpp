@@ -49,7 +49,7 @@ Result<std::vector<CompositionCheck>> check_composition(const Model& model, cons
         options.past ? pieces.decode(regime, options.past + 1) : pieces.prefill(regime, options.tokens));
     TRY(const auto program, compile_decoder(small, on, options));
     TRY(const auto whole, pieces.bytes_of(options));
-    auto memory = pieces.memory_for(regime, options, whole);
+    auto memory = pieces.memory_for(regime, whole);
     memory.regions = program.regions();
     TRY(const auto memory_model, make_memory_model(memory));
     TRY(const auto run, run_program(program, *memory_model, {}));

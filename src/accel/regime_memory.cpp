@@ -34,7 +34,7 @@ RegimeMemory::RegimeMemory(RegimeSettings settings, std::vector<Region> regions,
   make_units();
   StreamOwner& owner = *this;
   if (settings_.weights == Treatment::Stream)
-    stream_ = std::make_unique<WeightStreamer>(map_, *link_, owner, settings_.ring);
+    stream_ = std::make_unique<WeightStreamer>(map_, *link_, owner, settings_.ring, bulk_rate_);
   if (settings_.keep_last_layers) warm_layers();
   events_.at(Picoseconds(0), *this, tag(What::Start, -1, 0));
 }
@@ -93,6 +93,10 @@ void RegimeMemory::nothing_to_bring(uint64_t address, Bytes bytes) {
     if (const int r = map_.find(at); r >= 0 && state(r).treatment == Treatment::Swap) mark_made(r, at, false);
 }
 
+void RegimeMemory::weights_are_read_again() {
+  if (stream_) stream_->keep_lines();
+}
+
 void RegimeMemory::serve(const LineRequest& line, uint64_t transfer) {
   const int region = map_.find(line.address);
   const auto treatment = region < 0 ? Treatment::Memory : state(region).treatment;
@@ -117,7 +121,8 @@ void RegimeMemory::streamed_line(int region, uint64_t line, uint64_t transfer) {
 }
 
 void RegimeMemory::write_to_ring(int region, uint64_t line) {
-  dram_.request((map_[region].offset / line_bytes + line) * line_bytes, true, *this, tag(What::RingWrite, region, 0));
+  dram_.request_beside((map_[region].offset / line_bytes + line) * line_bytes, true, *this,
+                       tag(What::RingWrite, region, 0));
 }
 
 void RegimeMemory::line_done(uint64_t t) {

@@ -31,6 +31,8 @@ struct RegimeSettings {
   uint64_t weights_pool = 0, others_pool = 0;
   uint64_t ring = 0;
   bool keep_last_layers = false;  // a warm start: the layers that the pass before left
+  bool kv_stays = false;          // likewise its KV
+  bool tables_stay = false;       // and the other regions that it used
   bool others_fit = false;        // in their pool, all at once
   bool load_at_start = false;     // the host sends everything at once; else what is asked for
   bool prefetch = true;           // the next layer while this one computes
@@ -50,7 +52,8 @@ class RegimeMemory : public MemoryModel,
   TransferId submit(memory::Picoseconds now, std::span<const LineRequest> lines) override;
   TransferId host_transfer(memory::Picoseconds now, Bytes bytes) override;
   void nothing_to_bring(uint64_t address, Bytes bytes) override;
-  void will_be_read(uint64_t address, Bytes bytes) override;
+  void left_by_earlier_passes(uint64_t address, Bytes bytes) override;
+  void weights_are_read_again() override;
   memory::Picoseconds finish(TransferId id) override;
   memory::Picoseconds drain(memory::Picoseconds now) override;
   MemoryStatistics statistics() const override;
@@ -92,7 +95,6 @@ class RegimeMemory : public MemoryModel,
   void from_memory(uint64_t address, bool write, int region, uint64_t transfer);
   void streamed_line(int region, uint64_t line, uint64_t transfer) override;
   void write_to_ring(int region, uint64_t line) override;
-  bool ddr_in_use() const override { return foreground_ > 0; }
 
   // regime_swap.cpp: what is brought and evicted
   void make_units();
@@ -105,6 +107,7 @@ class RegimeMemory : public MemoryModel,
   void release(int region);
   bool bring(int region);
   bool claim_to_make(int region);
+  void keep(int region);
   void evict(int unit, const Residency& pool);
   void write_back(int region);
   void start_load(int region, memory::Urgency urgency = memory::Urgency::Now);

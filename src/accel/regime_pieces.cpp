@@ -15,7 +15,7 @@ constexpr int64_t kLayers = 4;
 constexpr double kLargeLayer = 48e6;  // bytes; one such layer says enough, and takes long enough to simulate
 
 std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions& o, const MemorySetup& s,
-                   bool prefetch) {
+                   const Rooms& rooms) {
   const auto& l = c.latency;
   auto key = fmt::format("{} {} {} {} {} {} {} {}|{} {} {} {} {} {} {}|", m.hidden, m.intermediate, m.heads, m.kv_heads,
                          m.head_dim, m.layers, m.vocabulary, m.causal, c.mlen, c.blen, c.hlen, c.clock_hz, c.sram_bytes,
@@ -25,7 +25,7 @@ std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions&
                      name_of(s.kind));
   if (s.kind == Resident) return key;  // neither the link nor the capacity matters
   return key + fmt::format(" {} {} {} {} {}", s.link->bytes_per_second, s.link->latency.count, s.link->packet.count,
-                           s.capacity, prefetch);
+                           rooms.others, rooms.ring, rooms.kv_stays);
 }
 
 }  // namespace
@@ -53,7 +53,7 @@ Result<PieceStore::Piece> PieceStore::run(const Model& model, const MachineConfi
   bool mine = false;
   {
     std::lock_guard lock(mutex_);
-    auto [it, is_new] = pieces_.try_emplace(key_of(model, machine, options, setup, memory.prefetch));
+    auto [it, is_new] = pieces_.try_emplace(key_of(model, machine, options, setup, memory.rooms.value_or(Rooms{})));
     if (is_new) it->second = promise.get_future().share();
     known = it->second, mine = is_new;
   }
@@ -98,20 +98,10 @@ Result<KindTotals> RegimePieces::bytes_of(const DecoderOptions& options) const {
   return totals_of(regions);
 }
 
-// A part of the model meets what the whole of it would: the same room for KV, the same ring.
-MemoryOptions RegimePieces::memory_for(MemoryModelKind regime, const DecoderOptions& part,
-                                       const KindTotals& whole) const {
+MemoryOptions RegimePieces::memory_for(MemoryModelKind regime, const KindTotals& whole) const {
   MemoryOptions memory{.kind = regime, .board = board_};
   if (!link_) memory.board->link.reset();
-  const auto bytes = bytes_of(part);
-  const auto left = [&](uint64_t taken) { return capacity_ - std::min(capacity_, taken); };
-  if (regime == KvSwap)
-    memory.ddr_capacity = std::max<uint64_t>(1, bytes->weight + left(whole.weight));
-  else if (regime == WeightStream)
-    memory.ddr_capacity = std::max<uint64_t>(1, bytes->kv + bytes->activation + left(whole.kv + whole.activation));
-  else
-    memory.ddr_capacity = bytes->total();
-  return memory;
+  return for_part(memory, {.kind = regime, .bytes = whole, .capacity = capacity_}, {});
 }
 
 // All layers from a few: what is left out costs what the one before the last did.
@@ -120,7 +110,10 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
   options.layers = model_.layers;
   TRY(const auto whole, bytes_of(options));
   options.layers = measured_layers();
-  TRY(const auto piece, store_.run(model_, machine_, options, memory_for(regime, options, whole)));
+  auto memory = memory_for(regime, whole);
+  // What stays from step to step need not be swapped.
+  if (regime == KvSwap && options.past && memory.rooms->kv_stays) memory = memory_for(Resident, whole);
+  TRY(const auto piece, store_.run(model_, machine_, options, memory));
   const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)];
   const auto more = static_cast<double>(model_.layers - options.layers);
   ComposedTime time{.seconds = piece.total + more * steady,
@@ -156,7 +149,7 @@ Result<double> RegimePieces::head_seconds() {
     DecoderOptions options{.layers = 1, .tokens = 1, .head = vocabulary > 0};
     if (model_.causal) options.past = 0;
     if (vocabulary == 0) small.vocabulary = model_.vocabulary;
-    TRY(const auto piece, store_.run(small, machine_, options, memory_for(Resident, {.layers = 1, .tokens = 1}, {})));
+    TRY(const auto piece, store_.run(small, machine_, options, memory_for(Resident, {})));
     return piece.total;
   };
   if (model_.vocabulary <= 2 * wide) {
@@ -172,7 +165,7 @@ Result<double> RegimePieces::head_seconds() {
 }
 
 Result<double> RegimePieces::part_of_layer(const DecoderOptions& options) {
-  TRY(const auto piece, store_.run(model_, machine_, options, memory_for(Resident, options, {})));
+  TRY(const auto piece, store_.run(model_, machine_, options, memory_for(Resident, {})));
   return piece.layers[piece.layers.size() > 1 ? 1 : 0];
 }
 
@@ -227,7 +220,7 @@ Result<double> RegimePieces::overlap_of(int64_t context, int64_t rows, double li
   TRY(const auto machine, part_of_layer(alone));
   const double longer = machine * std::max(1.0, link_over_machine);
   TRY(const auto whole, bytes_of(options));
-  auto memory = memory_for(WeightStream, options, whole);
+  auto memory = memory_for(WeightStream, whole);
   memory.host_bandwidth = static_cast<int64_t>(layer_weights_ / (link_over_machine * machine));
   TRY(const auto piece, store_.run(model_, machine_, options, memory));
   return std::max(1.0, piece.layers[piece.layers.size() - 2] / longer);
@@ -256,19 +249,17 @@ Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t conte
     time.link_bytes = tables + back;
     time.seconds = over_link(tables) + std::max(time.seconds, over_link(back));
   } else if (regime == WeightStream) {
-    // A layer comes once where the ring holds it, and once a block where it does not; the first one comes twice, since
-    // only its second use shows that keeping it pays.
+    // A layer comes once where the ring holds it, and once a block where it does not.
     const auto others = bytes.kv + bytes.activation;
     const double ring = static_cast<double>(capacity_ - std::min(capacity_, others));
     const double times = ring >= layer_weights_ ? 1 : blocks.chunks;
     const double link = over_link(layer_weights_ * times);
-    time.link_bytes = tables + layer_weights_ * (times * layers + (times == 1 ? 1 : 0)) + head_weights_;
+    time.link_bytes = tables + layer_weights_ * times * layers + head_weights_;
     const double block = blocks.layer / blocks.chunks;
-    const double first =
-        times == 1 ? 2 * std::max(link, block) + blocks.layer - 2 * block : std::max(blocks.layer, link);
+    const double first = times == 1 ? std::max(link, block) + blocks.layer - block : std::max(blocks.layer, link);
     const double computing = first + (layers - 1) * blocks.layer;
     // The last layer's weights are there with its first block; the other blocks follow.
-    const double waiting = link * (layers + (times == 1 ? 1 : 0)) + (times == 1 ? blocks.layer - block : 0);
+    const double waiting = link * layers + (times == 1 ? blocks.layer - block : 0);
     TRY(const auto stretch, overlap_of(context, shape.rows, link / blocks.layer));
     time.seconds = over_link(tables) + stretch * std::max(computing, waiting);
     if (link >= blocks.layer) slack = blocks.layer - block;  // until then the wire brings the layer itself

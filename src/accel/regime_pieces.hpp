@@ -50,7 +50,7 @@ class RegimePieces {
   Result<ComposedTime> decode(MemoryModelKind regime, int64_t context);
 
   // What a part of the model meets in its memory.
-  MemoryOptions memory_for(MemoryModelKind regime, const DecoderOptions& part, const KindTotals& whole) const;
+  MemoryOptions memory_for(MemoryModelKind regime, const KindTotals& whole) const;
   Result<KindTotals> bytes_of(const DecoderOptions& options) const;
 
  private:

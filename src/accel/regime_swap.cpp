@@ -11,8 +11,10 @@ using memory::Picoseconds;
 namespace {
 
 // A load is announced in at most so many pieces, and a piece above this size is charged to the DRAM as a whole.
-constexpr uint64_t kPieces = 1024, kLargestPiece = 64 * 1024;
-constexpr int kBackground = 16;
+constexpr uint64_t kPieces = 1024, kLargestPiece = 64 * 1024, kSmallRegion = 4 << 20;
+// Lines of loads and write-backs that the DRAM has at a time: so few writes wait for a pause of the machine's reads; so
+// many make the controller turn the bus for them.
+constexpr int kPatient = 16, kUrgent = 32;
 
 }  // namespace
 
@@ -102,13 +104,27 @@ bool RegimeMemory::nothing_missing(int region) const {
                         std::ranges::find(s.made, false) == s.made.end());
 }
 
-// The first layer's comes while its first products are computed; entered() sees to the others.
-void RegimeMemory::will_be_read(uint64_t address, Bytes) {
+// What the pass before used last is still here, as far as it fits. Of the rest, the first layer's KV comes while its
+// first products are computed; entered() sees to the others.
+void RegimeMemory::left_by_earlier_passes(uint64_t address, Bytes) {
   const int region = map_.find(address);
-  if (region < 0 || !settings_.prefetch || state(region).treatment != Treatment::Swap || !state(region).made.empty())
-    return;
+  if (region < 0 || state(region).treatment != Treatment::Swap || !state(region).made.empty()) return;
+  const bool kv = map_[region].kind == Kind::Kv, fresh = stats_.bytes_read + stats_.bytes_written == 0;
+  if (fresh && (kv ? settings_.kv_stays : settings_.tables_stay)) keep(region);
+  if (!kv || !settings_.prefetch) return;
   kv_comes_ = true;
   if (ahead_.empty() || map_[ahead_.front()].layer == map_[region].layer) ahead_.push_back(region);
+}
+
+// Nothing of it is dirty: between two passes there is time to write back.
+void RegimeMemory::keep(int region) {
+  auto& s = state(region);
+  s.pool->touch(s.unit);
+  const auto claim = s.pool->claim_segment(s.unit, s.segment);
+  if (!claim.granted || s.pool->oversized(s.unit)) return;
+  for (int unit : claim.evicted) evict(unit, *s.pool);
+  s.pool->loaded(s.unit, s.segment);
+  s.complete = true;
 }
 
 // Room, and what must be brought into it, for those who wait. False: those in the way are in use.
@@ -202,11 +218,11 @@ void RegimeMemory::brought_piece(int region, uint64_t bytes, bool last) {
   in_background(from, bytes, true, region);
 }
 
-// Line by line while the machine uses the DRAM too, and after its reads; as a whole, at the sustained rate, while
-// nobody would see the difference.
+// Line by line; what is large and comes while the machine leaves the DRAM alone, as a whole at the sustained rate,
+// since nobody would see the difference.
 void RegimeMemory::in_background(uint64_t address, uint64_t bytes, bool write, int region) {
   auto& left = state(region).writes_left;
-  if (foreground_ > 0 && bytes <= kLargestPiece) {
+  if ((foreground_ > 0 || map_[region].size <= kSmallRegion) && bytes <= kLargestPiece) {
     for (uint64_t at = address / line_bytes * line_bytes; at < address + bytes; at += line_bytes) {
       left += write;
       background_.push_back({at, tag(write ? What::SwapWrite : What::WriteBack, region, 0), write});
@@ -220,12 +236,14 @@ void RegimeMemory::in_background(uint64_t address, uint64_t bytes, bool write, i
   events_.at(bulk_free_, *this, tag(What::BulkWrite, region, 0));
 }
 
-// Few at a time: so many waiting writes do not make the controller turn the bus while reads wait.
+// Whoever waits for a load has nothing to read before it is there.
 void RegimeMemory::pump_background() {
-  for (; in_dram_ < kBackground && !background_.empty(); ++in_dram_) {
+  for (; !background_.empty(); ++in_dram_) {
     const auto next = background_.front();
+    const int region = static_cast<int>(next.transfer >> 36 & 0xffffff) - 1;
+    if (in_dram_ >= (state(region).waiting.empty() ? kPatient : kUrgent)) return;
     background_.pop_front();
-    dram_.request(next.address, next.write, *this, next.transfer);
+    dram_.request_beside(next.address, next.write, *this, next.transfer);
   }
 }
 

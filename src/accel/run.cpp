@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "accel/decoder_shape.hpp"
 #include "accel/machine.hpp"
 
 namespace tessera::accel {
@@ -13,6 +14,26 @@ std::vector<float> read_probe(const Machine& machine, const Probe& probe, int64_
     for (int64_t j = 0; j < hidden; ++j)
       values[t * hidden + j] = machine.vector_row(probe.tensor.row + j / mlen * probe.tensor.rows + t)[j % mlen];
   return values;
+}
+
+// The host sent the rows, and no KV is older than a prompt. A later pass finds what those before it used: every layer's
+// KV in turn, and the tables, which all layers use.
+void say_what_is_there(const Program& program, MemoryModel& memory) {
+  auto machine = program.machine;
+  const auto shape = shape_decoder(program.model, machine, program.options);
+  if (shape && !shape->single_chunk()) memory.weights_are_read_again();
+  const bool first = program.options.past == 0;
+  for (const auto kind : {Kind::Kv, Kind::Activation})
+    for (const auto& p : program.placements) {
+      if (p.region.kind != kind) continue;
+      // PLENA's host leaves the rows for the program to fetch.
+      const bool sent = p.tensor == "x" && program.options.layout == Layout::Own;
+      const Bytes bytes(static_cast<int64_t>(p.region.size));
+      if (sent || (kind == Kind::Kv && first))
+        memory.nothing_to_bring(p.region.offset, bytes);
+      else if (!first)
+        memory.left_by_earlier_passes(p.region.offset, bytes);
+    }
 }
 
 }  // namespace
@@ -34,14 +55,7 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
     result.host_cycles += machine.cycles() - before;
   };
   host(program.host_bytes_in);
-  for (const auto& p : program.placements) {
-    // PLENA's host leaves the rows for the program to fetch.
-    const bool sent = p.tensor == "x" && program.options.layout == Layout::Own;
-    const bool kv = p.region.kind == Kind::Kv, made_here = kv && program.options.past == 0;
-    const Bytes bytes(static_cast<int64_t>(p.region.size));
-    if (sent || made_here) memory.nothing_to_bring(p.region.offset, bytes);
-    if (kv && !made_here) memory.will_be_read(p.region.offset, bytes);
-  }
+  say_what_is_there(program, memory);
   auto probe = program.probes.begin();
   const auto advance = [&](uint32_t pc) -> Result<void> {
     for (; probe != program.probes.end() && probe->at <= pc; ++probe) {

@@ -8,13 +8,23 @@
 namespace tessera::accel {
 namespace {
 
-// The ring's writes leave the DDR to its readers: few wait at a time, so that the controller need not turn the bus.
-constexpr int kRingWrites = 16;
+// Lines on their way into the ring at a time. The DDR's controller turns the bus for 24 waiting writes and lets fewer
+// wait for a pause of the reads: the slower the wire, the more a line in time is worth, and the fewer there are.
+int ring_writes(double link_over_port) {
+  return std::clamp(static_cast<int>(24 - 8 * (link_over_port - 0.5) / 0.12), 16, 24);
+}
+
+// Lines that are brought ahead together, since they lie in one row of the DDR.
+constexpr uint64_t kStretch = 16;
 
 }  // namespace
 
-WeightStreamer::WeightStreamer(const RegionMap& map, memory::HostLink& link, StreamOwner& owner, uint64_t ring_bytes)
+WeightStreamer::WeightStreamer(const RegionMap& map, memory::HostLink& link, StreamOwner& owner, uint64_t ring_bytes,
+                               int64_t port_rate)
     : map_(map), link_(link), owner_(owner), ring_lines_(ring_bytes / line_bytes) {
+  const auto ratio = static_cast<double>(link.timing().bytes_per_second) / static_cast<double>(port_rate);
+  share_ = std::max(0.0, 1 - ratio);
+  most_writing_ = ring_writes(std::min(ratio, 1.0));
   std::map<uint32_t, std::vector<int>> by_layer;
   for (int r = 0; r < map.size(); ++r)
     if (map[r].kind == Kind::Weight) by_layer[map[r].layer].push_back(r);
@@ -60,7 +70,7 @@ void WeightStreamer::read(int region, uint64_t line, uint64_t transfer) {
   if (layer != current_) enter(layer);
   auto& f = flags(l);
   if (f & kInRing) {
-    if (!reuse_) {
+    if (!keep_) {
       f &= static_cast<uint8_t>(~kInRing);
       --ring_used_, --layer_of(l).ring_lines;
     }
@@ -69,7 +79,6 @@ void WeightStreamer::read(int region, uint64_t line, uint64_t transfer) {
   }
   waiting_[key(l)].push_back(transfer);
   if (f & kFlying) return;
-  if (f & kDelivered) reuse_ = ring_lines_ > 0;
   f |= kFlying;
   demand_.lines.push_back(l);
 }
@@ -106,7 +115,7 @@ void WeightStreamer::arrived(const Line& l, bool ahead) {
   const bool near = layer_[static_cast<size_t>(l.region)] == current_ ||
                     layer_[static_cast<size_t>(l.region)] == current_ + 1 || current_ < 0;
   if (ahead) --ring_used_;  // its room was set aside when it was sent
-  if (near && (wanted ? reuse_ : ahead) && ring_used_ < ring_lines_) {
+  if (near && (wanted ? keep_ : ahead) && ring_used_ < ring_lines_) {
     f |= kInRing;
     ++ring_used_, ++layer.ring_lines, ++writing_;
     owner_.write_to_ring(l.region, l.line);
@@ -123,6 +132,14 @@ void WeightStreamer::ring_written() {
   advance();
 }
 
+// Spread evenly: while the machine takes those from the ring, the wire brings those between them.
+bool WeightStreamer::chosen(uint64_t line) const {
+  const auto before = [this](uint64_t stretches) {
+    return static_cast<uint64_t>(share_ * static_cast<double>(stretches));
+  };
+  return before(line / kStretch + 1) > before(line / kStretch);
+}
+
 bool WeightStreamer::next_ahead(Line& line) {
   const int last = std::min(std::max(current_, 0) + 1, static_cast<int>(layers_.size()) - 1);
   for (; ahead_layer_ <= last; ++ahead_layer_, ahead_region_ = 0, ahead_line_ = 0) {
@@ -131,7 +148,7 @@ bool WeightStreamer::next_ahead(Line& line) {
       const int region = layer.regions[ahead_region_];
       for (const auto lines = map_.lines(region); ahead_line_ < lines;) {
         line = {region, ahead_line_++};
-        if (flags(line) == 0) return true;
+        if (chosen(line.line) && flags(line) == 0) return true;
       }
     }
   }
@@ -139,7 +156,7 @@ bool WeightStreamer::next_ahead(Line& line) {
 }
 
 void WeightStreamer::advance() {
-  while (ring_lines_ > 0 && link_.free() && writing_ < kRingWrites && !owner_.ddr_in_use()) {
+  while (ring_lines_ > 0 && link_.free() && writing_ < most_writing_) {
     Job job{.ahead = true};
     const auto most = static_cast<size_t>(link_.timing().packet.count) / line_bytes;
     Line line;

@@ -30,7 +30,12 @@ Dram::~Dram() = default;
 
 void Dram::request(uint64_t address, bool write, LineSink& sink, uint64_t tag) {
   const auto where = decode_address(timing_, address);
-  channels_[static_cast<size_t>(where.channel)]->request(where, address, write, sink, tag);
+  channels_[static_cast<size_t>(where.channel)]->request(where, address, write, sink, tag, 0);
+}
+
+void Dram::request_beside(uint64_t address, bool write, LineSink& sink, uint64_t tag) {
+  const auto where = decode_address(timing_, address);
+  channels_[static_cast<size_t>(where.channel)]->request(where, address, write, sink, tag, 1);
 }
 
 std::vector<std::pair<std::string, uint64_t>> Dram::counters() const {

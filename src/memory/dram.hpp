@@ -48,6 +48,8 @@ class Dram : public LineMemory {
   Dram(EventQueue& events, const DramTiming& timing, DramPolicy policy = {});
   ~Dram() override;
   void request(uint64_t address, bool write, LineSink& sink, uint64_t tag) override;
+  // Through a second port: does not wait behind the lines that the first one has asked for and not got yet.
+  void request_beside(uint64_t address, bool write, LineSink& sink, uint64_t tag);
   std::vector<std::pair<std::string, uint64_t>> counters() const override;
 
   const DramTiming& timing() const { return timing_; }

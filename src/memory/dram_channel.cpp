@@ -20,7 +20,8 @@ DramChannel::DramChannel(EventQueue& events, const DramTiming& timing, const Dra
   first_refresh_ = std::ranges::min(refresh_due_);
 }
 
-void DramChannel::request(const DramAddress& where, uint64_t address, bool write, LineSink& sink, uint64_t tag) {
+void DramChannel::request(const DramAddress& where, uint64_t address, bool write, LineSink& sink, uint64_t tag,
+                          size_t port) {
   if (reads_.empty() && writes_.empty()) refresh_while_idle(cycle_of(events_.now()));
   Entry e{.address = address,
           .tag = tag,
@@ -31,7 +32,7 @@ void DramChannel::request(const DramAddress& where, uint64_t address, bool write
           .bursts_left = rules_.timing().bursts_per_line(),
           .write = write};
   ++(write ? counters_.writes : counters_.reads);
-  backlog_.push_back(e);
+  backlog_[port].push_back(e);
   wake_at(cycle_of(events_.now()));
 }
 
@@ -90,8 +91,12 @@ bool DramChannel::answered_by_a_write(const Entry& entry) {
 }
 
 void DramChannel::admit() {
-  while (!backlog_.empty()) {
-    const Entry& head = backlog_.front();
+  for (auto& backlog : backlog_) admit(backlog);
+}
+
+void DramChannel::admit(std::deque<Entry>& backlog) {
+  while (!backlog.empty()) {
+    const Entry& head = backlog.front();
     if (answered_by_a_write(head)) {
       finish(head, std::max(next_command_, cycle_of(events_.now())) + 1);
     } else {
@@ -99,7 +104,7 @@ void DramChannel::admit() {
       if (q.size() >= policy_.queue) return;
       q.push_back(head);
     }
-    backlog_.pop_front();
+    backlog.pop_front();
   }
 }
 

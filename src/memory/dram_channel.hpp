@@ -1,6 +1,7 @@
 // One channel of a DRAM: its queues, its banks' open rows, and the choice of the next command. Inside this room.
 #pragma once
 
+#include <array>
 #include <deque>
 #include <vector>
 
@@ -12,7 +13,7 @@ class DramChannel : private EventHandler {
  public:
   DramChannel(EventQueue& events, const DramTiming& timing, const DramPolicy& policy, int number);
 
-  void request(const DramAddress& where, uint64_t address, bool write, LineSink& sink, uint64_t tag);
+  void request(const DramAddress& where, uint64_t address, bool write, LineSink& sink, uint64_t tag, size_t port);
   const DramCounters& counters() const { return counters_; }
   void record(std::vector<IssuedCommand>& log) { log_ = &log; }
 
@@ -44,6 +45,7 @@ class DramChannel : private EventHandler {
   void wake_at(int64_t cycle);
   void schedule();
   void admit();
+  void admit(std::deque<Entry>& backlog);
   bool answered_by_a_write(const Entry& entry);
   void choose_direction();
   void refresh_while_idle(int64_t cycle);
@@ -63,8 +65,8 @@ class DramChannel : private EventHandler {
   DramPolicy policy_;
   int number_;
   int64_t tck_;
-  std::deque<Entry> backlog_;
-  std::vector<Entry> reads_, writes_;  // in the order of their arrival
+  std::array<std::deque<Entry>, 2> backlog_;  // of each port
+  std::vector<Entry> reads_, writes_;         // in the order of their arrival
   bool writing_ = false;
   std::vector<int64_t> open_;         // the open row of each bank
   std::vector<int64_t> refresh_due_;  // of each rank
