@@ -82,7 +82,7 @@ TEST_P(Streaming, WithPrefetchTheLongerOfLinkAndComputeDecides) {
 TEST_P(Streaming, WithoutOverlapLinkAndComputeAddUp) {
   const double latency = 1e-6;
   const auto alone = layer(Resident, kLinks[0], false);
-  for (int64_t rate : {4'750'000, 100'000'000, 1'500'000'000, 6'000'000'000}) {
+  for (const int64_t rate : {4'750'000L, 100'000'000L, 1'500'000'000L, 6'000'000'000L}) {
     const auto t = layer(WeightStream, rate, false);
     EXPECT_GE(t.total, 0.999 * (alone.busy + t.link)) << rate;
     EXPECT_LE(t.total, 1.01 * (alone.total + t.link) + latency * t.transfers) << rate;
@@ -94,7 +94,7 @@ TEST_P(Streaming, WithoutOverlapLinkAndComputeAddUp) {
 
 TEST_P(Streaming, WarmRegimesAreMonotone) {
   for (int64_t layers : {1, 3})
-    for (const int64_t rate : {4'750'000, 500'000'000, 1'000'000'000, 1'500'000'000, 6'000'000'000}) {
+    for (const int64_t rate : {4'750'000L, 500'000'000L, 1'000'000'000L, 1'500'000'000L, 6'000'000'000L}) {
       const auto resident = run(Resident, rate, layers), swap = run(KvSwap, rate, layers),
                  stream = run(WeightStream, rate, layers);
       EXPECT_LE(resident.total, swap.total) << rate;
