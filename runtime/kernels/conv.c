@@ -70,7 +70,7 @@ struct walk {
   }
 
 #define DEFINE_BLOCK(NAME, ROWS, COLUMNS, TAPS)                             \
-  static void NAME(const struct walk* k) {                                  \
+  TS_APART void NAME(const struct walk* k) {                                \
     ROWS(TS_ZERO, COLUMNS)                                                  \
     if (!k->first) {                                                        \
       ROWS(START, COLUMNS)                                                  \
@@ -152,7 +152,7 @@ static void four_by_four(const struct walk* k) {
 }
 
 /* Four channels, or the one, two or three that are left; four positions likewise. */
-static void channels(struct walk* k, int32_t rows, int32_t columns) {
+TS_APART void channels(struct walk* k, int32_t rows, int32_t columns) {
   /* three positions are four, the last of them twice: that is no slower than three single ones */
   if (columns == 3) k->from[3] = k->from[2], k->to[3] = k->to[2], columns = 4;
   if (rows == 4 && columns == 4) {
@@ -182,7 +182,7 @@ static void channels(struct walk* k, int32_t rows, int32_t columns) {
   k->to[0] = first;
 }
 
-static void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
+TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
   for (int32_t j = 0; j < columns; ++j)
     for (int32_t i = 0; i < rows; ++i)
       if (k->to[j][i * k->y_m] < 0.0f) k->to[j][i * k->y_m] = 0.0f;
@@ -194,7 +194,7 @@ struct rectangle {
   float* y;
   int32_t width, x_step, y_step, x_row, y_row;
 };
-static void positions(struct walk* k, const struct rectangle* r, int32_t at, int32_t end, int32_t rows) {
+TS_APART void positions(struct walk* k, const struct rectangle* r, int32_t at, int32_t end, int32_t rows) {
   const int32_t row = at / r->width;
   int32_t column = at - row * r->width;
   const float* x = r->x + row * r->x_row + column * r->x_step;
@@ -226,7 +226,7 @@ static void count_blocks(struct plane* a) {
 }
 
 /* Blocks [lo, hi) of the plane, for `rows` channels from the m-th of image n, group g. */
-static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32_t rows, int32_t lo, int32_t hi) {
+TS_APART void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32_t rows, int32_t lo, int32_t hi) {
   const struct ts_conv_args* p = a->p;
   const int32_t x_plane = p->x_size[0] * p->x_size[1] * p->x_size[2];
   const int32_t y_plane = p->y_size[0] * p->y_size[1] * p->y_size[2];
@@ -280,7 +280,7 @@ static void part_of_plane(const struct plane* a, int32_t image, int32_t m, int32
   }
 }
 
-static void share_of_planes(struct plane* a) {
+TS_APART void share_of_planes(struct plane* a) {
   const struct ts_conv_args* p = a->p;
   find_interior(&a->z), find_interior(&a->y), find_interior(&a->x);
   int32_t lo, hi;
@@ -317,7 +317,7 @@ static void forward(const struct ts_conv_args* p) {
 
 /* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring
  * elements of x: a phase is a convolution of stride 1 by some of the taps, taken backwards. */
-static int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
+TS_APART int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
   const int32_t stride = p->stride[i], dilation = p->dilation[i], place = (remainder + p->pad[i]) % stride;
   int32_t first = 0, every = 1;
   while (first < stride && first * dilation % stride != place) ++first;

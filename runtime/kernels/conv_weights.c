@@ -8,7 +8,7 @@ struct run {
   int32_t from, to;
 };
 
-static struct run run_of(const struct ts_conv_weights_args* p, int32_t axis, int32_t tap) {
+TS_APART struct run run_of(const struct ts_conv_weights_args* p, int32_t axis, int32_t tap) {
   const int32_t at = p->at[axis] + tap * p->dilation[axis], stride = p->stride[axis];
   const int32_t end = p->y_size[axis]; /* a tap that meets nothing has its empty run within the axis too */
   struct run r = {ts_min(end, ts_above(-at, stride)), ts_min(end, ts_above(p->x_size[axis] - at, stride))};
@@ -76,7 +76,7 @@ struct block {
   }
 /* All images, slices and rows. */
 #define DEFINE_BLOCK(NAME, ROWS, COLUMNS, ROW)                                            \
-  static void NAME(const struct block* k, int32_t apart) {                                \
+  TS_APART void NAME(const struct block* k, int32_t apart) {                              \
     const struct shape* const s = k->s;                                                   \
     const int32_t dy_m = s->dy_m, stride = s->p->stride[2], dy_y = s->dy_y, x_y = s->x_y; \
     (void)apart, (void)dy_m;                                                              \
@@ -154,7 +154,7 @@ struct place {
   int32_t group, m, lines, c, kz, ky, kx;
 };
 
-static void start_block(struct block* k, const struct place* at, struct run x) {
+TS_APART void start_block(struct block* k, const struct place* at, struct run x) {
   const struct shape* s = k->s;
   const struct ts_conv_weights_args* p = s->p;
   const struct run z = run_of(p, 0, at->kz), y = run_of(p, 1, at->ky);
@@ -169,7 +169,7 @@ static void start_block(struct block* k, const struct place* at, struct run x) {
 }
 
 /* Four input channels at one tap. */
-static void channels(const struct shape* s, const struct place* at) {
+TS_APART void channels(const struct shape* s, const struct place* at) {
   struct block k = {.s = s};
   start_block(&k, at, run_of(s->p, 2, at->kx));
   k.dw_column = s->taps;
@@ -177,7 +177,7 @@ static void channels(const struct shape* s, const struct place* at) {
 }
 
 /* Up to four taps of one row, by one input channel. */
-static void taps_of_row(const struct shape* s, const struct place* at, int32_t columns) {
+TS_APART void taps_of_row(const struct shape* s, const struct place* at, int32_t columns) {
   struct edges e = {.k = {.s = s}};
   struct run common = run_of(s->p, 2, at->kx), all = common;
   for (int32_t j = 0; j < columns; ++j) {
@@ -214,7 +214,7 @@ struct three {
 };
 
 /* Whether it is a matter of planes with three taps a row, and few positions at the edges. */
-static int32_t find_three(const struct ts_conv_weights_args* p, struct three* t) {
+TS_APART int32_t find_three(const struct ts_conv_weights_args* p, struct three* t) {
   if (p->c != 1 || p->m > 3 || p->g * p->m < TS_CORES || p->kernel[2] != 3 || p->dilation[2] != 1 || p->stride[2] > 2)
     return 0;
   const struct run first = run_of(p, 2, 0), last = run_of(p, 2, 2);
@@ -234,8 +234,8 @@ static int32_t find_three(const struct ts_conv_weights_args* p, struct three* t)
   return 1;
 }
 
-static void three_edges(const struct three* t, int32_t i, int32_t end, const float* dy, const float* x, int32_t stride,
-                        float* dw) {
+TS_APART void three_edges(const struct three* t, int32_t i, int32_t end, const float* dy, const float* x,
+                          int32_t stride, float* dw) {
   for (; i < end; ++i) {
     const float d = dy[t->at[i]];
     const float* from = x + t->at[i] * stride + t->first[i];
@@ -253,22 +253,22 @@ static void three_edges(const struct three* t, int32_t i, int32_t end, const flo
     s1 = fmaf(d, x[(j)*X_STEP + 1], s1); \
     s2 = fmaf(d, x[(j)*X_STEP + 2], s2); \
   }
-#define DEFINE_THREE(NAME)                                                                                 \
-  static void NAME(const float* dy, const float* x, int32_t n, float* dw, int32_t before, int32_t after) { \
-    float s0 = dw[0], s1 = dw[1], s2 = dw[2];                                                              \
-    if (before) {                                                                                          \
-      s1 = fmaf(dy[-1], x[1 - X_STEP], s1);                                                                \
-      s2 = fmaf(dy[-1], x[2 - X_STEP], s2);                                                                \
-    }                                                                                                      \
-    for (; n >= 4; n -= 4, dy += 4, x += 4 * X_STEP) {                                                     \
-      THREE(0) THREE(1) THREE(2) THREE(3)                                                                  \
-    }                                                                                                      \
-    for (; n > 0; --n, ++dy, x += X_STEP) THREE(0)                                                         \
-    if (after) {                                                                                           \
-      s0 = fmaf(*dy, x[0], s0);                                                                            \
-      s1 = fmaf(*dy, x[1], s1);                                                                            \
-    }                                                                                                      \
-    dw[0] = s0, dw[1] = s1, dw[2] = s2;                                                                    \
+#define DEFINE_THREE(NAME)                                                                                   \
+  TS_APART void NAME(const float* dy, const float* x, int32_t n, float* dw, int32_t before, int32_t after) { \
+    float s0 = dw[0], s1 = dw[1], s2 = dw[2];                                                                \
+    if (before) {                                                                                            \
+      s1 = fmaf(dy[-1], x[1 - X_STEP], s1);                                                                  \
+      s2 = fmaf(dy[-1], x[2 - X_STEP], s2);                                                                  \
+    }                                                                                                        \
+    for (; n >= 4; n -= 4, dy += 4, x += 4 * X_STEP) {                                                       \
+      THREE(0) THREE(1) THREE(2) THREE(3)                                                                    \
+    }                                                                                                        \
+    for (; n > 0; --n, ++dy, x += X_STEP) THREE(0)                                                           \
+    if (after) {                                                                                             \
+      s0 = fmaf(*dy, x[0], s0);                                                                              \
+      s1 = fmaf(*dy, x[1], s1);                                                                              \
+    }                                                                                                        \
+    dw[0] = s0, dw[1] = s1, dw[2] = s2;                                                                      \
   }
 #define X_STEP 1
 DEFINE_THREE(three_taps)
@@ -278,7 +278,7 @@ DEFINE_THREE(three_taps_by_two)
 #undef X_STEP
 
 /* Positions of one slice by one slice of taps. */
-static void three_slice(const struct shape* s, const struct three* t, const float* dy, const float* x, float* dw) {
+TS_APART void three_slice(const struct shape* s, const struct three* t, const float* dy, const float* x, float* dw) {
   const struct ts_conv_weights_args* p = s->p;
   const int32_t stride = p->stride[2], from = t->common.from, n = t->common.to - from;
   const int32_t down = p->dilation[1] * p->x_size[2], rows = p->kernel[1];
@@ -300,7 +300,7 @@ static void three_slice(const struct shape* s, const struct three* t, const floa
   }
 }
 
-static void three_plane(const struct shape* s, const struct three* t, int32_t plane) {
+TS_APART void three_plane(const struct shape* s, const struct three* t, int32_t plane) {
   const struct ts_conv_weights_args* p = s->p;
   const int32_t group = p->m == 1 ? plane : plane / p->m, slice = 3 * p->kernel[1];
   float* dw = p->dw + plane * s->taps;

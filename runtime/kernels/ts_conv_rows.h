@@ -20,7 +20,7 @@ struct axis {
   int32_t low, high;
 };
 
-static inline void find_interior(struct axis* a) {
+TS_APART void find_interior(struct axis* a) {
   const int32_t span = (a->taps - 1) * a->tap_step;
   if (a->taps == 0) {
     a->low = 0, a->high = a->count;
@@ -31,7 +31,7 @@ static inline void find_interior(struct axis* a) {
   if (a->high < a->low) a->high = a->low;
 }
 
-static inline struct ts_reach reach_of(const struct axis* a, int32_t position) {
+TS_APART struct ts_reach reach_of(const struct axis* a, int32_t position) {
   const struct ts_reach all = {0, a->taps};
   if (position >= a->low && position < a->high) return all;
   return ts_reach(a->at + position * a->step, a->size, a->taps, a->tap_step);
@@ -44,7 +44,7 @@ struct plane {
 };
 
 /* y[i] += w * x[i * step] for n outputs, which stand y_step apart. */
-static void add_tap(float* y, int32_t y_step, const float* x, int32_t step, float w, int32_t n) {
+TS_APART void add_tap(float* y, int32_t y_step, const float* x, int32_t step, float w, int32_t n) {
   for (; n >= 4; n -= 4) {
     const float *x1 = x + step, *x2 = x1 + step, *x3 = x2 + step;
     float *y1 = y + y_step, *y2 = y1 + y_step, *y3 = y2 + y_step;
@@ -56,7 +56,7 @@ static void add_tap(float* y, int32_t y_step, const float* x, int32_t step, floa
 }
 
 /* One row of outputs by one row of taps, from tap 0 of position 0: every tap where it meets an element. */
-static void add_taps(const struct axis* a, float* y, const float* x, const float* w) {
+TS_APART void add_taps(const struct axis* a, float* y, const float* x, const float* w) {
   for (int32_t k = 0; k < a->taps; ++k) {
     const int32_t at = a->at + k * a->tap_step;
     const int32_t from = a->step == 1 ? ts_max(-at, 0) : ts_above(-at, a->step);
@@ -198,7 +198,7 @@ static void rows_of_slice(const struct plane* a, const struct edges* e, const st
 }
 
 /* Rows [lo, hi) of all planes. */
-static void rows_of_planes(const struct plane* a, int32_t lo, int32_t hi) {
+TS_APART void rows_of_planes(const struct plane* a, int32_t lo, int32_t hi) {
   const struct ts_conv_args* p = a->p;
   const int32_t x_y = p->x_size[2], x_z = x_y * p->x_size[1], x_plane = x_z * p->x_size[0];
   const int32_t y_y = p->y_size[2], y_z = y_y * p->y_size[1], y_plane = y_z * p->y_size[0];

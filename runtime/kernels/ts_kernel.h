@@ -28,6 +28,10 @@ static inline void ts_share(int32_t n, int32_t* lo, int32_t* hi) {
   *hi = ts_min(*lo + chunk, n);
 }
 
+/* A function with a place of its own: the cluster's cores share 4 KB of cached code, and what is inlined everywhere is
+ * found nowhere. */
+#define TS_APART static __attribute__((noinline))
+
 /* Before a loop whose body is a few instructions. */
 #if defined(__GNUC__) && !defined(__clang__)
 #define TS_UNROLLED _Pragma("GCC unroll 4")

@@ -55,7 +55,7 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   if (taps == 1) taps = y.taps, rows = z.taps;
   double row = three ? 3 * sixteen(cores) + 17 : 28 + (sixteen(cores) + 8) * taps;
   double each = rows * taps == 1 ? terms * (sixteen(cores) + 7) : terms * rows * row;
-  return shared(planes * quarters(channels) * count, (rows * taps == 0 ? 350 : 560) + each * part, cores);
+  return shared(planes * quarters(channels) * count, (rows * taps == 0 ? 300 : 430) + each * part, cores);
 }
 
 // A plane of its own, row by row.
@@ -142,7 +142,7 @@ double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores)
                                         cores, 0);
   }
   // The cores set up their walks with code that the caches have forgotten since the last call.
-  constexpr double kStart = 1800;
+  constexpr double kStart = 1100;
   if (s.product == ConvProduct::Small) return kStart + small(s, t, cores);
   return s.product == ConvProduct::Large ? kStart + large(s, t, cores) : weights(s, t, cores);
 }
