@@ -160,5 +160,45 @@ INSTANTIATE_TEST_SUITE_P(
                     Choice{"lora_and_more", "autoencoder", {"--trainable", "lora:4,bn*"}, "*.lora_?,bn*", "train"}),
     [](auto& info) { return std::string(info.param.name); });
 
+// Adapters of products in every order: W x with the matrix first, and its transpose by transA, are x W' turned round,
+// so the same adapters train to the same losses.
+class LoraForms : public Session {};
+
+TEST_F(LoraForms, TrainAlikeWhicheverOperandTheMatrixIs) {
+  NEEDS_PYTHON();
+  run_python(R"(
+import numpy, onnx
+from onnx import TensorProto, helper, numpy_helper
+random = numpy.random.default_rng(3)
+matrix = lambda name, *shape: numpy_helper.from_array(random.normal(0, 0.5, shape).astype("f"), name)
+weights = [matrix("w", 8, 6), matrix("v", 8, 3)]
+node = helper.make_node
+forms = {
+    "second": [node("Gemm", ["x", "w"], ["h"], transB=1), node("Relu", ["h"], ["r"]), node("Gemm", ["r", "v"], ["y"])],
+    "first": [node("Transpose", ["x"], ["xt"]), node("MatMul", ["w", "xt"], ["h"]), node("Relu", ["h"], ["r"]),
+              node("Gemm", ["v", "r"], ["yt"], transA=1), node("Transpose", ["yt"], ["y"])],
+    "turned": [node("Transpose", ["x"], ["xt"]), node("Gemm", ["xt", "w"], ["h"], transA=1, transB=1),
+               node("Relu", ["h"], ["r"]), node("MatMul", ["r", "v"], ["y"])],
+}
+value = lambda name, *shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
+for name, nodes in forms.items():
+    graph = helper.make_graph(nodes, name, [value("x", 4, 6)], [value("y", 4, 3)], weights)
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)]), name + ".onnx")
+)",
+             folder.path());
+  auto losses = [&](const std::string& model, const std::string& trainable) {
+    return json({"train", model + ".onnx", "--loss", "cross_entropy", "--trainable", trainable, "--engine", "host",
+                 "--lr", "0.1", "--steps", "6"})["losses"]
+        .get<std::vector<double>>();
+  };
+  const auto second = losses("second", "lora:2"), frozen = losses("second", "w");
+  EXPECT_NE(second.back(), frozen.back());
+  for (auto* form : {"first", "turned"}) {
+    const auto got = losses(form, "lora:2");
+    ASSERT_EQ(got.size(), second.size());
+    for (size_t i = 0; i < got.size(); ++i) EXPECT_NEAR(got[i], second[i], 1e-5) << form << i;
+  }
+}
+
 }  // namespace
 }  // namespace tessera::test
