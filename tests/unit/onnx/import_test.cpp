@@ -52,6 +52,30 @@ TEST(Import, NodesTensorsAndVersions) {
   EXPECT_EQ(m.graph.outputs.size(), 1u);
 }
 
+// What means the same in the oldest sets may be of them.
+TEST(Import, OldSetsOfOperatorsThatNeverChanged) {
+  auto m = import(model_bytes(
+      "node { op_type: 'Softplus' input: 'x' output: 'y' } " + value_info("input", "x", {"2", "3"}) + out_y, 1));
+  EXPECT_EQ(m.graph.nodes()[0].version, 7);
+}
+
+// Set 6 names the axis at which the second operand begins; a PRelu has a slope a channel.
+TEST(Import, OperandsThatSetSixAlignsByAnAxis) {
+  auto aligned = [](const std::string& node, const std::vector<std::string>& second) {
+    auto m = import(model_bytes("node { " + node + " input: 'x' input: 'w' output: 'y' } " +
+                                    value_info("input", "x", {"2", "3", "4", "5"}) + value_info("input", "w", second) +
+                                    value_info("output", "y", {"2", "3", "4", "5"}),
+                                6));
+    return tensor(m.graph, m.graph.at(m.graph.nodes().back().inputs[1]).name).type.shape;
+  };
+  const std::string add = "op_type: 'Add' attribute { name: 'broadcast' i: 1 type: INT } ";
+  EXPECT_EQ(aligned(add + "attribute { name: 'axis' i: 1 type: INT }", {"3", "4"}), (Shape{3, 4, 1}));
+  EXPECT_EQ(aligned(add + "attribute { name: 'axis' i: 2 type: INT }", {"4", "5"}), (Shape{4, 5}));
+  EXPECT_EQ(aligned(add, {"4", "5"}), (Shape{4, 5}));
+  EXPECT_EQ(aligned("op_type: 'PRelu'", {"3"}), (Shape{3, 1, 1}));
+  EXPECT_EQ(aligned("op_type: 'PRelu'", {"1"}), (Shape{1}));
+}
+
 TEST(Import, LargerOfTwoOperatorSetsAndVersionsByDomain) {
   auto m = import(onnx_bytes(
       "ir_version: 8 opset_import { version: 9 } opset_import { domain: 'ai.onnx' version: 13 } "
