@@ -157,7 +157,7 @@ TEST(Report, DISABLED_all) {
     std::vector<std::pair<size_t, std::string>> by_count;
     for (auto& [why, names] : tally.reasons) by_count.emplace_back(names.size(), why);
     std::ranges::sort(by_count, std::greater{});
-    refusals += fmt::format("\nRefused of `{}`:\n\n", set);
+    if (!by_count.empty()) refusals += fmt::format("\nRefused of `{}`:\n\n", set);
     for (auto& [count, why] : by_count)
       refusals += fmt::format("- {}: {} (`{}`{})\n", count, why, tally.reasons[why][0], count > 1 ? ", ..." : "");
   }
