@@ -31,6 +31,9 @@ std::vector<Tiling> Memo::tilings(const std::string& node, const TilingProblem& 
   }
   auto problem = p;
   if (any_l1) problem.l1.budget = std::max(l1_, p.l1.budget);
+  // A search for a smallest budget asks for hundreds of them and comes back to few.
+  constexpr size_t kKept = 8;
+  if (searches.size() == kKept) searches.erase(searches.begin());
   searches.push_back({problem.l1.budget, problem.l2.budget, find_tilings(problem)});
   return best_of(searches.back().tilings, p.l1.budget, p.l2.budget);
 }
