@@ -99,6 +99,12 @@ TensorId Maker::numbers(const std::vector<float>& values) {
   return constant(TensorData::f32({static_cast<int64_t>(values.size())}, values));
 }
 
+const Node* Maker::maker_of(TensorId t) const {
+  for (auto& node : forest.graph.nodes())
+    if (std::ranges::find(node.outputs, t) != node.outputs.end()) return &node;
+  return nullptr;
+}
+
 TensorId Maker::any(DType type) {
   std::vector<TensorId> suit;
   for (auto t : pool_)

@@ -55,6 +55,7 @@ class Maker {
   }
   const Shape& shape(TensorId t) const { return tensor(t).type.shape; }
   int64_t rank(TensorId t) const { return static_cast<int64_t>(shape(t).size()); }
+  const Node* maker_of(TensorId t) const;        // null: an operand of its own
   TensorId any(DType type = DType::F32);         // absent where there is none
   TensorId ranked(int64_t least, int64_t most);  // a float tensor with that many axes
   TensorId like(TensorId t);                     // of that type and shape: one that is there, or new

@@ -581,6 +581,9 @@ Result probability_loss(Maker& m, int) {
 Result class_loss_grad(Maker& m, bool dloss, bool ignore) {
   auto x = m.ranked(2, 4);
   if (!x) return {};
+  // A loss without log-probabilities that feeds its gradient is taken for them (as Deeploy writes it).
+  auto* from = m.maker_of(x);
+  if (from && from->op.type.starts_with("SoftmaxCrossEntropyLoss") && from->outputs.size() == 1) return {};
   Shape s = m.shape(x);
   auto classes = s[1];
   s.erase(s.begin() + 1);
