@@ -12,6 +12,7 @@ using enum MemoryModelKind;
 
 // Layers at the beginning and the end of a run differ: nothing was brought ahead yet, nothing is any more.
 constexpr int64_t kLayers = 4;
+constexpr int64_t kBlockLayers = 2;   // of a block of rows: the second one meets what the first left
 constexpr double kLargeLayer = 48e6;  // bytes; one such layer says enough, and takes long enough to simulate
 
 std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions& o, const MemorySetup& s,
@@ -174,7 +175,7 @@ Result<double> RegimePieces::part_of_layer(const DecoderOptions& options) {
 Result<RegimePieces::Blocks> RegimePieces::in_blocks(int64_t context, int64_t rows) {
   Blocks b{.chunks = static_cast<double>(context) / static_cast<double>(rows)};
   DecoderOptions options{
-      .layers = std::min<int64_t>(measured_layers(), 3), .tokens = 2 * rows, .context = context, .head = false};
+      .layers = std::min(measured_layers(), kBlockLayers), .tokens = 2 * rows, .context = context, .head = false};
   const auto n = static_cast<int64_t>(std::ceil(b.chunks));
   if (!model_.causal) {
     TRY(const auto two, part_of_layer(options));
@@ -216,7 +217,7 @@ Result<double> RegimePieces::overlap_of(int64_t context, int64_t rows, double li
   if (link_over_machine < 0.5 || link_over_machine > 2 || measured_layers() < kLayers) return 1.0;
   DecoderOptions options{.layers = kLayers, .tokens = 2 * rows, .context = context, .head = false};
   auto alone = options;
-  alone.layers = 3;
+  alone.layers = kBlockLayers;
   TRY(const auto machine, part_of_layer(alone));
   const double longer = machine * std::max(1.0, link_over_machine);
   TRY(const auto whole, bytes_of(options));

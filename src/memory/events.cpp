@@ -6,12 +6,12 @@ namespace tessera::memory {
 
 void EventQueue::at(Picoseconds time, EventHandler& handler, uint64_t what) {
   heap_.push_back({std::max(time, now_), sequence_++, &handler, what});
-  std::ranges::push_heap(heap_, later);
+  std::ranges::push_heap(heap_, Later{});
 }
 
 bool EventQueue::step() {
   if (heap_.empty()) return false;
-  std::ranges::pop_heap(heap_, later);
+  std::ranges::pop_heap(heap_, Later{});
   const Event event = heap_.back();
   heap_.pop_back();
   now_ = event.time;

@@ -35,9 +35,11 @@ class EventQueue {
     EventHandler* handler = nullptr;
     uint64_t what = 0;
   };
-  static bool later(const Event& a, const Event& b) {
-    return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
-  }
+  struct Later {  // a type, so that the heap's comparisons are inlined
+    bool operator()(const Event& a, const Event& b) const {
+      return a.time != b.time ? a.time > b.time : a.sequence > b.sequence;
+    }
+  };
 
   Picoseconds now_;
   uint64_t sequence_ = 0;
