@@ -2,7 +2,9 @@
 #include <algorithm>
 #include <cctype>
 #include <map>
+#include <regex>
 #include <set>
+#include <sstream>
 
 #include "emit/describe.hpp"
 #include "emit/names.hpp"
@@ -37,65 +39,70 @@ std::set<std::string> words(const std::vector<std::string>& lines) {
   return found;
 }
 
-// What the nodes' functions call: transfers between arenas by number of request, waits, and copies of their numbers.
+// What the nodes' functions call: transfers between arenas by number of request, and waits. Functions, for they are
+// called often; where findings must name the line that called, macros in a file of their own.
 struct Helper {
-  const char* name;
-  const char* definition;
+  std::string name, parameters, body;
+
+  std::string function() const {
+    std::vector<std::string> typed;
+    for (auto& parameter : split()) typed.push_back("int32_t " + parameter);
+    auto head = fmt::format("static void {}({}) {{", name, fmt::join(typed, ", "));
+    return head.size() + body.size() < 116 ? fmt::format("{} {}; }}", head, body)
+                                           : fmt::format("{}\n  {};\n}}", head, body);
+  }
+  std::string macro() const {
+    auto text = body;
+    for (auto& parameter : split())
+      text = std::regex_replace(text, std::regex("\\b" + parameter + "\\b"), "(" + parameter + ")");
+    return fmt::format("#define {}({}) \\\n  {}", name, parameters,
+                       std::regex_replace(text, std::regex("\n"), " \\\n"));
+  }
+
+ private:
+  std::vector<std::string> split() const {
+    std::vector<std::string> out;
+    std::istringstream in(parameters);
+    for (std::string one; std::getline(in >> std::ws, one, ',');) out.push_back(one);
+    return out;
+  }
 };
-constexpr auto helper_macro =
-    "#ifdef TS_CHIP_SANITIZE /* a finding names the line that called */\n"
-    "#define TS_HELPER static inline __attribute__((always_inline)) void\n"
-    "#else\n"
-    "#define TS_HELPER static void\n"
-    "#endif";
-constexpr Helper helpers[] = {
-    {"take(",
-     "TS_HELPER take(int32_t *n, const int32_t *given, int count) {\n"
-     "  for (int i = 0; i < count; ++i) n[i] = given[i];\n"
-     "}"},
-    {"fetch(",
-     "TS_HELPER fetch(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
-     "  pi_cl_dma_cmd((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
-     "      PI_CL_DMA_DIR_EXT2LOC, &dma[request]);\n"
-     "}"},
-    {"fetch_2d(",
-     "TS_HELPER fetch_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t request) {\n"
-     "  pi_cl_dma_cmd_2d((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
-     "      (uint32_t)stride, (uint32_t)line, PI_CL_DMA_DIR_EXT2LOC, &dma[request]);\n"
-     "}"},
-    {"send(",
-     "TS_HELPER send(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
-     "  pi_cl_dma_cmd((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
-     "      PI_CL_DMA_DIR_LOC2EXT, &dma[request]);\n"
-     "}"},
-    {"send_2d(",
-     "TS_HELPER send_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t request) {\n"
-     "  pi_cl_dma_cmd_2d((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n"
-     "      (uint32_t)stride, (uint32_t)line, PI_CL_DMA_DIR_LOC2EXT, &dma[request]);\n"
-     "}"},
-    {"done(", "TS_HELPER done(int32_t request) { pi_cl_dma_cmd_wait(&dma[request]); }"},
-    {"ram_fetch(",
-     "TS_HELPER ram_fetch(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
-     "  pi_cl_ram_copy(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, 1, &ram[request]);\n"
-     "}"},
-    {"ram_fetch_2d(",
-     "TS_HELPER ram_fetch_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t "
-     "request) {\n"
-     "  pi_cl_ram_copy_2d(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, (uint32_t)stride,\n"
-     "      (uint32_t)line, 1, &ram[request]);\n"
-     "}"},
-    {"ram_send(",
-     "TS_HELPER ram_send(int32_t far, int32_t near, int32_t bytes, int32_t request) {\n"
-     "  pi_cl_ram_copy(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, 0, &ram[request]);\n"
-     "}"},
-    {"ram_send_2d(",
-     "TS_HELPER ram_send_2d(int32_t far, int32_t near, int32_t bytes, int32_t stride, int32_t line, int32_t request) "
-     "{\n"
-     "  pi_cl_ram_copy_2d(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes, (uint32_t)stride,\n"
-     "      (uint32_t)line, 0, &ram[request]);\n"
-     "}"},
-    {"ram_done(", "TS_HELPER ram_done(int32_t request) { pi_cl_ram_copy_wait(&ram[request]); }"},
-};
+
+std::vector<Helper> transfer_helpers() {
+  std::vector<Helper> out;
+  for (bool in : {true, false})
+    for (bool strided : {false, true}) {
+      auto name = fmt::format("{}{}", in ? "fetch" : "send", strided ? "_2d" : "");
+      auto given = strided ? "far, near, bytes, stride, line, request" : "far, near, bytes, request";
+      auto lines = strided ? " (uint32_t)stride, (uint32_t)line," : "";
+      out.push_back({name, given,
+                     fmt::format("pi_cl_dma_cmd{}((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + "
+                                 "near), (uint32_t)bytes,\n     {} PI_CL_DMA_DIR_{}, &dma[request])",
+                                 strided ? "_2d" : "", lines, in ? "EXT2LOC" : "LOC2EXT")});
+      out.push_back(
+          {"ram_" + name, given,
+           fmt::format("pi_cl_ram_copy{}(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes,{}{} {}, "
+                       "&ram[request])",
+                       strided ? "_2d" : "", strided ? "\n     " : "", lines, in ? 1 : 0)});
+    }
+  out.push_back({"done", "request", "pi_cl_dma_cmd_wait(&dma[request])"});
+  out.push_back({"ram_done", "request", "pi_cl_ram_copy_wait(&ram[request])"});
+  return out;
+}
+
+constexpr auto take_helper =
+    "static void take(int32_t *n, const int32_t *given, int count) {\n"
+    "  for (int i = 0; i < count; ++i) n[i] = given[i];\n"
+    "}";
+
+std::string macros_text() {
+  std::string text =
+      "/* The transfers of network.c as macros, in a build with TS_CHIP_SANITIZE: a finding names the line that "
+      "called. "
+      "*/\n";
+  for (auto& helper : transfer_helpers()) text += helper.macro() + "\n";
+  return text;
+}
 
 class Network {
  public:
@@ -117,7 +124,8 @@ class Network {
           body);
     entry("OptimizerNetwork", calls.subspan(training.size()),
           optimizer.empty() ? "Nothing to update." : "Updates the parameters with the gradients so far.", body);
-    return std::vector<File>{{"network.c", source_text(body)}, {"network.h", header_text(body)}};
+    return std::vector<File>{
+        {"network.c", source_text(body)}, {"network.h", header_text(body)}, {"chip/transfers.h", macros_text()}};
   }
 
  private:
@@ -171,10 +179,15 @@ class Network {
     lines.push_back("");
     if (calls(body, "l1(")) lines.push_back("static void *l1(int32_t byte) { return ts_l1 + byte; }");
     if (calls(body, "l2(")) lines.push_back("static void *l2(int32_t byte) { return ts_l2 + byte; }");
-    if (std::ranges::any_of(helpers, [&](const Helper& h) { return calls(body, h.name); }))
-      lines.push_back(helper_macro);
-    for (const auto& helper : helpers)
-      if (calls(body, helper.name)) lines.push_back(helper.definition);
+    if (calls(body, "take(")) lines.push_back(take_helper);
+    std::vector<std::string> called;
+    for (const auto& helper : transfer_helpers())
+      if (calls(body, helper.name + "(")) called.push_back(helper.function());
+    if (!called.empty()) {
+      lines.insert(lines.end(), {"#ifdef TS_CHIP_SANITIZE", "#include \"chip/transfers.h\"", "#else"});
+      lines.insert(lines.end(), called.begin(), called.end());
+      lines.push_back("#endif");
+    }
     if (calls(body, "TS_NODE "))
       lines.push_back("#define TS_NODE static __attribute__((noinline)) void /* the stack holds one of them */");
     if (lines.back() != "") lines.push_back("");

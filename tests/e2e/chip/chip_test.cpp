@@ -156,6 +156,17 @@ Result<run::RunResult> run_edited(const run::Compiled& c, const emit::HarnessOpt
   return run::run_chip(place.path / "p", c, {.sanitize = sanitize});
 }
 
+// Where a text begins in network.c.
+ptrdiff_t line_of(const run::Compiled& c, const emit::HarnessOptions& harness, const std::string& text) {
+  auto copy = c;
+  auto project = run::make_project(copy, harness);
+  if (!project) return 0;
+  for (auto& file : project->files)
+    if (file.path == "network.c")
+      return 1 + std::ranges::count(std::string_view(file.bytes).substr(0, file.bytes.find(text)), '\n');
+  return 0;
+}
+
 emit::HarnessOptions one_step(const train::Program& program) {
   return {.steps = 1, .data = train::synthetic_samples(program, 1, 1)};
 }
@@ -213,10 +224,11 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   const std::string waits = "  done(4); done(5);\n  " + fork;
   expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul", "matmul.c:"});
   // A request is used again, and one is waited for twice.
+  const auto line = fmt::format("network.c:{})", line_of(*c, harness, waits));
   expect_found(broken(waits, "  fetch(L2_fc2_weight, L1_fc2_weight, 1480, 4);\n" + waits),
-               {"used again", "core 0", "network.c:", "'fc2.weight' of Gemm fc2"});
-  expect_found(broken(waits, "  done(4);\n" + waits),
-               {"no transfer in flight", "network.c:", "'fc2.weight' of Gemm fc2"});
+               {"used again", "core 0", line, "'fc2.weight' of Gemm fc2"});
+  const auto next = fmt::format("network.c:{})", 1 + line_of(*c, harness, waits));
+  expect_found(broken(waits, "  done(4);\n" + waits), {"no transfer in flight", next, "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.
   expect_found(broken("L1_fc2_weight, 1480,", "L1_fc2_weight + TS_L1_BYTES, 1480,"),
                {"outside every arena", "L1 + ", "core 0", "during Gemm fc2", "dma.c:"});
