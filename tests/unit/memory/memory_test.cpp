@@ -1,6 +1,7 @@
 // Events, the host link, HyperRAM, addresses.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <set>
 
 #include "memory/dram.hpp"
@@ -137,6 +138,22 @@ TEST(Dram, AddressesFillRowsBeforeBanks) {
   for (uint64_t i = 0; i < 16; ++i) channels.insert(decode_address(hbm, i * 64).channel);
   EXPECT_EQ(channels.size(), 16u);
   EXPECT_EQ(decode_address(hbm, 16 * 64).at.group, 1);
+}
+
+TEST(Dram, ASecondPortDoesNotWaitBehindTheFirst) {
+  const auto when = [](bool beside) {
+    EventQueue events;
+    Recorder r(events);
+    Dram ddr(events, *dram_preset("DDR3-800"));
+    for (uint64_t n = 0; n < 1000; ++n) ddr.request(n * 64, false, r, n);
+    for (uint64_t n = 0; n < 24; ++n)
+      beside ? ddr.request_beside((5000 + n) * 64, true, r, 5000) : ddr.request((5000 + n) * 64, true, r, 5000);
+    while (events.step()) {
+    }
+    EXPECT_EQ(r.seen.size(), 1024u);
+    return std::ranges::find(r.seen, 5000u, &std::pair<int64_t, uint64_t>::second)->first;
+  };
+  EXPECT_LT(10 * when(true), when(false));
 }
 
 TEST(Dram, PresetsByName) {
