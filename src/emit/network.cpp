@@ -215,17 +215,24 @@ class Network {
     if (source_.arena_bytes(2) > 0)
       lines.insert(lines.end(), {"extern struct pi_device ts_ram;", "extern uint32_t ts_l3; /* address in the RAM */"});
     lines.insert(lines.end(), {"", "/* Where tensors live, in bytes from the start of their arena. */", "enum {"});
+    // What lives from step to step has a line and a word about it; of the rest, as many as a line holds.
+    std::vector<std::string> passing;
     for (size_t b : globals_) {
       const auto& buffer = source_.schedule.buffers[b];
       if (buffer.storage.index < 0 && !named.contains(source_.buffer_names[b])) continue;
-      auto text = fmt::format("  {} = {},", source_.buffer_names[b], buffer.offset.count);
-      if (buffer.storage.index >= 0) {
-        const auto& storage = source_.plan.storages[static_cast<size_t>(buffer.storage.index)];
-        text +=
-            fmt::format(" /* {} */", home_comment(source_.graph(), storage, 110 - std::min<size_t>(text.size(), 90)));
+      auto text = fmt::format("{} = {}", source_.buffer_names[b], buffer.offset.count);
+      bool stays =
+          buffer.storage.index >= 0 && source_.plan.storages[static_cast<size_t>(buffer.storage.index)].persistent;
+      if (!stays) {
+        passing.push_back(std::move(text));
+        continue;
       }
-      lines.push_back(text);
+      const auto& storage = source_.plan.storages[static_cast<size_t>(buffer.storage.index)];
+      lines.push_back(fmt::format("  {}, /* {} */", text,
+                                  home_comment(source_.graph(), storage, 110 - std::min<size_t>(text.size() + 3, 90))));
     }
+    if (!passing.empty())
+      for (auto& line : wrapped({1, "", passing, ","})) lines.push_back(line);
     lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "",
                                "/* Tells a profiler that a node begins, or that all are done. */", "#ifdef TS_PROFILE",
                                "#include \"chip/profile.h\"", "#elif defined(TS_RECORD)", "#include \"host/record.h\"",

@@ -99,37 +99,37 @@ class Writer {
     add(text_of(family.body));
     add("}");
     add("");
-    for (size_t m = 0; m < family.members.size(); ++m) member(family, m, name);
+    std::string arguments = table(family, "int32_t", "of_" + name.substr(4), family.numbers);
+    auto real = table(family, "float", "reals_of_" + name.substr(4), family.reals);
+    if (!arguments.empty() && !real.empty()) arguments += ", ";
+    arguments += real;
+    for (size_t m = 0; m < family.members.size(); ++m) {
+      auto at = family.members[m];
+      out_.calls[at] = fmt::format("{}({}); /* {} */", name, fmt::format(fmt::runtime(arguments), m),
+                                   comment_text(nodes_[at]->name));
+    }
     add("");
   }
 
-  // What is its own: a comment, its numbers, and the call with them.
-  void member(const Family& family, size_t m, const std::string& function) {
-    auto at = family.members[m];
-    add(one_line(comments_[at]));
-    std::string arguments;
-    auto table = [&](const std::string& type, const std::string& prefix, const std::vector<std::string>& values) {
-      if (values.empty()) return;
-      auto name = names_.take(prefix + identifier(nodes_[at]->name));
-      add(wrapped({0, fmt::format("static const {} {}[] = {{", type, name), values, "};"}));
-      arguments += (arguments.empty() ? "" : ", ") + name;
-    };
-    table("int32_t", "of_", family.numbers[m]);
-    table("float", "reals_of_", family.reals[m]);
-    out_.calls[at] = fmt::format("{}({});", function, arguments);
+  // What is each member's own, a row for each; how a call names its row, {} being the member.
+  std::string table(const Family& family, const std::string& type, const std::string& name,
+                    const std::vector<std::vector<std::string>>& rows) {
+    if (rows[0].empty()) return "";
+    auto taken = names_.take(name);
+    add(fmt::format("static const {} {}[][{}] = {{", type, taken, rows[0].size()));
+    for (size_t m = 0; m < rows.size(); ++m) {
+      auto& comment = comments_[family.members[m]];
+      auto head = fmt::format("/* {}{} */ {{", comment_text(nodes_[family.members[m]]->name),
+                              type == "float" ? "" : ": " + comment.tiles.substr(0, comment.tiles.find(';')));
+      add(wrapped({1, head + " ", rows[m], " },"}));
+    }
+    add("};");
+    return taken + "[{0}]";
   }
 
   struct Comment {
     std::string formula, tiles;
   };
-  // As much as a line holds.
-  static std::string one_line(const Comment& comment) {
-    auto text = comment_text(fmt::format("{}: {}", comment.tiles.substr(0, comment.tiles.find(';')), comment.formula));
-    constexpr size_t room = 112;
-    if (text.size() > room) text = text.substr(0, text.rfind(' ', room)) + " ...";
-    return fmt::format("/* {} */", text);
-  }
-
   const Source& source_;
   const std::vector<Engine>& engines_;
   const std::set<int32_t>& locals_;

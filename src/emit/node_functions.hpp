@@ -1,7 +1,7 @@
 // The functions of the nodes; nodes that are alike but for numbers share one.
 //
-//   relu1, relu2   ->   static void run_Relu(const int32_t *given) {...}   static const int32_t of_relu1[] = {...};
-//                       calls: run_Relu(of_relu1);   run_Relu(of_relu2);
+//   relu1, relu2   ->   static void run_Relu(const int32_t *given) {...}   static const int32_t of_Relu[][6] = {...};
+//                       calls: run_Relu(of_Relu[0]); /* relu1 */   run_Relu(of_Relu[1]); /* relu2 */
 #pragma once
 
 #include <set>
