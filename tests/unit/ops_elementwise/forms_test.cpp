@@ -61,7 +61,7 @@ TEST(Refusals, AccumulatorShapesAreChecked) {
   OpName op{"com.microsoft", "InPlaceAccumulatorV2"};
   expect_refused(one_node(op, {f32({4, 3}), f32({3, 4})}, {}), {"[4,3]", "[3,4]", "accumulator"});
   expect_refused(one_node(op, {f32({4}), f32({4}), typed(DType::Bool, {2})}, {}), {"bool[2]", "one element"});
-  expect_refused(one_node(op, {f32({4}), f32({4}), f32({1})}, {}), {"f32", "bool or u8"});
+  expect_refused(one_node(op, {f32({4}), f32({4}), f32({1})}, {}), {"f32", "u8 or bool"});
   expect_refused(one_node({"", "SGD"}, {f32({4}), f32({5})}, {{"lr", 0.1f}}), {"[4]", "[5]"});
   expect_refused(one_node({"", "SGD"}, {f32({4}), f32({4})}, {}), {"learning rate", "lr"});
 }

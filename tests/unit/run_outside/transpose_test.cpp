@@ -41,7 +41,7 @@ Result<RunResult> on_chip(const Compiled& c, const std::string& from = "", const
   TRY(auto project, make_project(copy, two_runs(c)));
   bool edited = from.empty();
   for (auto& file : project.files)
-    for (size_t at = 0; !from.empty() && file.path == "network.c";) {
+    for (size_t at = 0; !from.empty() && file.path == "chip/transfers.h";) {
       at = file.bytes.find(from, at);
       if (at == std::string::npos) break;
       file.bytes.replace(at, from.size(), to);
@@ -103,7 +103,7 @@ TEST_P(Transposed, ARequestThatIsUsedAgainInFlightIsFound) {
   TemporaryDirectory place;
   auto c = double_buffered(place, GetParam());
   ASSERT_TRUE(c) << c.error().text();
-  for (auto* request : {"&ram[request]", "&dma[request]"}) {
+  for (auto* request : {"&ram[(request)]", "&dma[(request)]"}) {
     auto broken = on_chip(*c, request, std::string(request).substr(0, 5) + "0]");
     ASSERT_FALSE(broken) << request;
     EXPECT_EQ(broken.error().kind(), ErrorKind::Mismatch);
