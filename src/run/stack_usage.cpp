@@ -124,10 +124,10 @@ Result<void> check_stacks(const Built& built, const target::Target& target) {
   TRY(auto graph, read_graph(built.call_graphs));
   Depth depth(graph);
   CHECK_OK(check(depth, "ts_chip_serve", target.stacks.controller, "the cluster's controller"));
+  const auto kernels = target.stacks.worker - Bytes(graph["ts_chip_serve"].frame);  // who waits for them is below
   for (const auto& [name, function] : graph)
     if (function.file.starts_with("kernels/") && name.find(':') == name.npos)
-      CHECK_OK(
-          check(depth, name, target.stacks.worker - Bytes(graph["ts_chip_serve"].frame), "a worker of the cluster"));
+      CHECK_OK(check(depth, name, kernels, "a worker of the cluster"));
   return check(depth, "ts_chip_fc", target.stacks.fabric_controller, "the fabric controller");
 }
 
