@@ -66,7 +66,7 @@ struct pi_hyperram_conf {
 };
 typedef struct pi_cl_ram_req {
   uint32_t ram, data, size, stride, length;
-  int32_t ext2loc, id, state, queued;
+  int32_t ext2loc, id, state;
   struct pi_cl_ram_req* next; /* in the driver's queue */
 } pi_cl_ram_req_t;
 void pi_hyperram_conf_init(struct pi_hyperram_conf* conf);
