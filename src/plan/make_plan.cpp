@@ -29,7 +29,10 @@ int64_t estimate(const Plan& plan) {
 class Planner {
  public:
   Planner(const train::Program& program, const target::Target& target, const Options& options)
-      : program_(program), target_(target), options_(options), memo_(options.l1.value_or(target.memories[kL1].size)) {}
+      : program_(program),
+        target_(target),
+        options_(options),
+        memo_(options.l1.value_or(target.memories[kL1].size), target.memories[kL1].size) {}
 
   Result<void> prepare() {
     CHECK_OK(check_options());

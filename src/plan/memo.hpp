@@ -5,6 +5,7 @@
 #pragma once
 
 #include <map>
+#include <memory>
 #include <string>
 
 #include "plan/tiling.hpp"
@@ -13,22 +14,16 @@ namespace tessera::plan {
 
 class Memo {
  public:
-  // `l1`: the most that will usually be asked for, so that the first search serves the others.
-  explicit Memo(Bytes l1) : l1_(l1) {}
+  // Budgets of L1: what will usually be asked for at most, and what there is. One search serves all below.
+  Memo(Bytes usual, Bytes most) : usual_(usual), most_(most) {}
 
   // `node` names what decides the answer beside homes and budgets.
   std::vector<Tiling> tilings(const std::string& node, const TilingProblem& problem);
   Least least(const std::string& node, const TilingProblem& problem);
 
  private:
-  // A search and the budgets that it kept to.
-  struct Found {
-    Bytes l1, l2;
-    std::vector<Tiling> tilings;
-  };
-
-  Bytes l1_;
-  std::map<std::string, std::vector<Found>> found_;
+  Bytes usual_, most_;
+  std::map<std::string, std::unique_ptr<Tilings>> found_;
   std::map<std::string, Least> least_;
 };
 

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 #include <limits>
+#include <map>
+#include <tuple>
 
 namespace tessera::plan {
 
@@ -87,15 +89,14 @@ void for_each_tile(const ops::TileMap& map, const std::function<void(const std::
 
 class Search {
  public:
-  explicit Search(const TilingProblem& problem) : p_(problem), travellers_(travellers(problem)) {
+  explicit Search(const TilingProblem& problem) : p_(problem), travellers_(travellers(p_)) {
     for (auto& t : travellers_) far_ |= t.scratch < 0 && t.home == kL3;
     for (auto& d : p_.map.dims) whole_.push_back(d.extent);
   }
+  Search(const Search&) = delete;  // travellers point into the problem
 
-  std::vector<Tiling> run() {
-    collect();
-    return std::move(found_);
-  }
+  Bytes most() const { return p_.l1.budget; }
+  std::vector<Tiling> best(Bytes l1, Bytes l2);
 
   std::optional<Tiling> whole_call() {
     TileLevel level{kL2, whole_, natural_order()};
@@ -174,15 +175,27 @@ class Search {
       if (bytes > p_.l1.budget || !contiguous_at_home(tile)) return;
       for (auto& order : orders(tile)) inner(tile, order);
     });
-    if (far_) spread_outwards();
+    collected_ = true;
   }
+
+  // An outer tile around an inner one; its cycles are known once somebody asks.
+  struct Outer {
+    size_t inner = 0, tile = 0;  // among those of L1, and among the outer tiles that suit it
+    bool twice = false, as_asked = true;
+    double share = 1;  // of what comes from L3: the most that an operand brings, all of it and once being 1
+    Bytes l1_bytes, l2_bytes;
+    double cycles = -1;
+  };
 
   std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
   void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
-  void spread_outwards();
+  std::vector<size_t> inside(Bytes l1, bool as_asked) const;
+  std::vector<Outer>& spread_outwards(size_t inner);
+  std::vector<TileLevel> nest(const Outer& outer) const;
+  std::vector<Tiling> from_outside(Bytes l1, Bytes l2, bool as_asked);
   std::vector<std::vector<int64_t>> outer_tiles(const std::vector<int64_t>& tile) const;
-  void offer(Tiling tiling);
-  std::optional<Tiling> buffered(const std::vector<TileLevel>& nest, bool twice) const;
+  Tiling slots(const std::vector<TileLevel>& nest, const Loops& loops, bool twice) const;
+  Tiling buffered(const std::vector<TileLevel>& nest, bool twice) const;
   void estimate(Tiling& tiling, const Loops& loops) const;
   double fetched_from_l3(const Loops& loops) const;
   double overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) const;
@@ -193,12 +206,40 @@ class Search {
     return transfer_cycles(footprint(*t.map, tile, around), t.element_size, engine, way);
   }
 
-  const TilingProblem& p_;
+  const TilingProblem p_;
   std::vector<Traveller> travellers_;
   bool far_ = false;
   std::vector<int64_t> whole_;
-  std::vector<Tiling> found_;  // none is both slower and larger than another
+  bool collected_ = false;
+  std::vector<Tiling> found_;                    // of L1; none is both slower and larger than another
+  std::map<size_t, std::vector<Outer>> around_;  // by which of them
 };
+
+// Keeps what is best for some amount of memory.
+template <typename T>
+void offer(std::vector<T>& found, T one) {
+  auto better = [](const T& a, const T& b) {
+    return a.cycles <= b.cycles && a.l1_bytes <= b.l1_bytes && a.l2_bytes <= b.l2_bytes && a.as_asked >= b.as_asked;
+  };
+  for (auto& f : found)
+    if (better(f, one)) return;
+  std::erase_if(found, [&](auto& f) { return better(one, f); });
+  found.push_back(std::move(one));
+}
+
+// The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
+template <typename T>
+std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1) {
+  std::vector<const T*> out;
+  for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
+    auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
+    const T* best = nullptr;
+    for (auto& t : found)
+      if (t.l1_bytes <= limit && (!best || t.cycles < best->cycles)) best = &t;
+    if (best && std::ranges::none_of(out, [&](auto* o) { return o->l1_bytes == best->l1_bytes; })) out.push_back(best);
+  }
+  return out;
+}
 
 // Loop orders worth trying: reduction loops innermost in their own order, the others in every order while few run.
 std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) const {
@@ -227,13 +268,13 @@ std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) c
 
 void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& order) {
   std::vector<TileLevel> nest{{kL1, tile, order}};
-  // Forced double means double wherever it fits at all; single remains for what cannot have two slots.
   for (bool twice : {true, false}) {
-    if (twice ? p_.buffering == Buffering::Single : false) continue;
-    auto tiling = buffered(nest, twice);
-    if (!tiling || tiling->l1_bytes > p_.l1.budget) continue;
-    offer(std::move(*tiling));
-    if (p_.buffering == Buffering::Double) break;
+    if (twice && p_.buffering == Buffering::Single) continue;
+    auto loops = make_loops(p_.map, nest);
+    auto tiling = slots(nest, loops, twice);
+    if (tiling.l1_bytes > p_.l1.budget) continue;
+    estimate(tiling, loops);
+    offer(found_, std::move(tiling));
   }
 }
 
@@ -295,49 +336,89 @@ double Search::overlap_along(const ops::OperandMap& map, size_t axis, const std:
   return std::max(1.0, static_cast<double>(sum) / static_cast<double>(map.view[axis]));
 }
 
+std::vector<TileLevel> Search::nest(const Outer& outer) const {
+  auto& level = found_[outer.inner].nest[0];
+  return {{kL2, outer_tiles(level.tile)[outer.tile], level.order}, level};
+}
+
+// Everything around a tiling of L1, with what it takes of the memories and of the bus.
+std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
+  auto& level = found_[inner].nest[0];
+  // One and two slots of the same tiles have the same around them.
+  for (size_t i = 0; i < inner; ++i)
+    if (found_[i].nest[0].tile == level.tile && found_[i].nest[0].order == level.order) return spread_outwards(i);
+  auto [at, fresh] = around_.try_emplace(inner);
+  if (!fresh) return at->second;
+  auto tiles = outer_tiles(level.tile);
+  for (size_t o = 0; o < tiles.size(); ++o) {
+    std::vector<TileLevel> nest{{kL2, tiles[o], level.order}, level};
+    auto loops = make_loops(p_.map, nest);
+    if (!legal(p_.map, loops)) continue;
+    auto share = std::max(1.0, fetched_from_l3(loops));
+    for (bool twice : {true, false}) {
+      if (twice && p_.buffering == Buffering::Single) continue;
+      auto tiling = slots(nest, loops, twice);
+      at->second.push_back({inner, o, twice, tiling.as_asked, share, tiling.l1_bytes, tiling.l2_bytes});
+    }
+  }
+  return at->second;
+}
+
+// The fastest tilings of L1 within a budget, by their places; where there are too many to try, the smallest beside
+// them.
+std::vector<size_t> Search::inside(Bytes l1, bool as_asked) const {
+  std::vector<size_t> out;
+  for (size_t i = 0; i < found_.size(); ++i)
+    if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked) out.push_back(i);
+  std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].cycles, i); });
+  constexpr size_t kTried = 24;
+  auto smallest = std::ranges::min_element(out, {}, [&](size_t i) { return found_[i].l1_bytes; });
+  if (out.size() > kTried) std::swap(out[kTried - 1], *smallest), out.resize(kTried);
+  return out;
+}
+
 // What comes from L3: the best tilings of L1, each in the outer tiles that suit it. The bus is slow and all operators
 // share it: nothing comes twice that could come once.
-void Search::spread_outwards() {
-  auto inside = std::move(found_);
-  found_.clear();
-  std::ranges::sort(inside, {}, &Tiling::cycles);
-  constexpr size_t kTried = 24;
-  auto smallest = std::ranges::min_element(inside, {}, &Tiling::l1_bytes);
-  if (inside.size() > kTried) std::swap(inside[kTried - 1], *smallest), inside.resize(kTried);
-  std::vector<std::pair<double, Tiling>> all;
+std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
+  std::vector<Outer*> fitting;
   double least = std::numeric_limits<double>::infinity();
-  for (auto& choice : inside) {
-    auto& level = choice.nest[0];
-    for (auto& outer : outer_tiles(level.tile))
-      for (bool twice : {true, false}) {
-        if (twice && p_.buffering == Buffering::Single) continue;
-        std::vector<TileLevel> nest{{kL2, outer, level.order}, level};
-        auto loops = make_loops(p_.map, nest);
-        if (!legal(p_.map, loops)) continue;
-        auto share = fetched_from_l3(loops);
-        if (share > std::max(1.0, least)) continue;
-        auto tiling = buffered(nest, twice);
-        if (!tiling || tiling->l1_bytes > p_.l1.budget || tiling->l2_bytes > p_.l2.budget) continue;
-        least = std::min(least, share);
-        all.emplace_back(share, std::move(*tiling));
-      }
+  for (auto i : inside(l1, as_asked))
+    for (auto& outer : spread_outwards(i)) {
+      if (outer.l1_bytes > l1 || outer.l2_bytes > l2 || outer.as_asked < as_asked) continue;
+      fitting.push_back(&outer);
+      least = std::min(least, outer.share);
+    }
+  std::vector<Outer> found;
+  for (auto* outer : fitting) {
+    if (outer->share > least) continue;
+    if (outer->cycles < 0) outer->cycles = buffered(nest(*outer), outer->twice).cycles;
+    offer(found, *outer);
   }
-  for (auto& [share, tiling] : all)
-    if (share <= std::max(1.0, least)) offer(std::move(tiling));
+  std::vector<Tiling> out;
+  for (auto* outer : best_of(found, l1)) out.push_back(buffered(nest(*outer), outer->twice));
+  return out;
 }
 
-// Keeps what is best for some amount of memory.
-void Search::offer(Tiling tiling) {
-  for (auto& f : found_)
-    if (f.cycles <= tiling.cycles && f.l1_bytes <= tiling.l1_bytes && f.l2_bytes <= tiling.l2_bytes) return;
-  std::erase_if(found_, [&](auto& f) {
-    return tiling.cycles <= f.cycles && tiling.l1_bytes <= f.l1_bytes && tiling.l2_bytes <= f.l2_bytes;
-  });
-  found_.push_back(std::move(tiling));
+// Forced double means that everything that changes has two slots, in whatever tiles leave room for them; single remains
+// for what cannot have two.
+std::vector<Tiling> Search::best(Bytes l1, Bytes l2) {
+  if (!collected_) collect();
+  std::vector<Tiling> out;
+  for (bool as_asked : {true, false}) {
+    if (!out.empty() || (!as_asked && p_.buffering != Buffering::Double)) break;
+    if (far_) {
+      out = from_outside(l1, l2, as_asked);
+      continue;
+    }
+    std::vector<Tiling> fitting;
+    for (auto& tiling : found_)
+      if (tiling.l1_bytes <= l1 && tiling.as_asked >= as_asked) fitting.push_back(tiling);
+    for (auto* tiling : best_of(fitting, l1)) out.push_back(*tiling);
+  }
+  return out;
 }
 
-std::optional<Tiling> Search::buffered(const std::vector<TileLevel>& nest, bool twice) const {
-  auto loops = make_loops(p_.map, nest);
+Tiling Search::slots(const std::vector<TileLevel>& nest, const Loops& loops, bool twice) const {
   Tiling tiling{.nest = nest};
   tiling.l1.resize(travellers_.size());
   tiling.l2.resize(travellers_.size());
@@ -346,7 +427,9 @@ std::optional<Tiling> Search::buffered(const std::vector<TileLevel>& nest, bool 
   for (size_t i = 0; i < travellers_.size(); ++i) {
     auto& t = travellers_[i];
     auto slots = [&](int level) {
-      return twice && t.scratch < 0 && period(*t.map, loops, level) < loops.total() ? 2 : 1;
+      bool changes = t.scratch < 0 && period(*t.map, loops, level) < loops.total();
+      if (changes && !twice && p_.buffering == Buffering::Double) tiling.as_asked = false;
+      return changes && twice ? 2 : 1;
     };
     if (passes_l1(t)) tiling.l1[i] = {slots(near), slot_size(t, nest[static_cast<size_t>(near)].tile, p_.l1)};
     // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
@@ -355,7 +438,12 @@ std::optional<Tiling> Search::buffered(const std::vector<TileLevel>& nest, bool 
     tiling.l1_bytes += tiling.l1[i].bytes();
     tiling.l2_bytes += tiling.l2[i].bytes();
   }
-  if (tiling.l1_bytes > p_.l1.budget) return std::nullopt;
+  return tiling;
+}
+
+Tiling Search::buffered(const std::vector<TileLevel>& nest, bool twice) const {
+  auto loops = make_loops(p_.map, nest);
+  auto tiling = slots(nest, loops, twice);
   estimate(tiling, loops);
   return tiling;
 }
@@ -437,21 +525,19 @@ void Search::estimate(Tiling& tiling, const Loops& loops) const {
 
 }  // namespace
 
-std::vector<Tiling> find_tilings(const TilingProblem& problem) {
-  return Search(problem).run();
+struct Tilings::Impl : Search {
+  using Search::Search;
+};
+
+Tilings::Tilings(const TilingProblem& most) : impl_(std::make_unique<Impl>(most)) {}
+Tilings::~Tilings() = default;
+
+Bytes Tilings::most() const {
+  return impl_->most();
 }
 
-// The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
-std::vector<Tiling> best_of(const std::vector<Tiling>& tilings, Bytes l1, Bytes l2) {
-  std::vector<Tiling> out;
-  for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
-    auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
-    const Tiling* best = nullptr;
-    for (auto& t : tilings)
-      if (t.l1_bytes <= limit && t.l2_bytes <= l2 && (!best || t.cycles < best->cycles)) best = &t;
-    if (best && std::ranges::none_of(out, [&](auto& o) { return o.l1_bytes == best->l1_bytes; })) out.push_back(*best);
-  }
-  return out;
+std::vector<Tiling> Tilings::best(Bytes l1, Bytes l2) {
+  return impl_->best(l1, l2);
 }
 
 std::optional<Tiling> untiled(const TilingProblem& problem) {

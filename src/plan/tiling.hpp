@@ -4,6 +4,7 @@
 //   Gemm m=1 n=128 k=784 in 64k  ->  tile (1, 64, 196), order m n k, A single, B double, 8 tiles, 31 k cycles
 #pragma once
 
+#include <memory>
 #include <optional>
 
 #include "base/units.hpp"
@@ -59,16 +60,25 @@ struct Tiling {
   double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
   Bytes l1_bytes, l2_bytes;
   int64_t tiles = 1;
+  bool as_asked = true;  // false: single, where double is forced and something changes
 };
 
-// All tilings within the budgets of which none is both slower and larger than another; none where even the smallest
-// tiles are too large. With a smaller budget of a memory, those of them that keep to it are the answer, unless double
-// buffering is forced or tiles come from L3: then another L1 needs a search of its own, and so does an L2 that none
-// keeps to.
-std::vector<Tiling> find_tilings(const TilingProblem& problem);
+// All tilings of a node whose operands have their homes: searched once, and asked for many budgets. `most` holds the
+// largest budget of L1 that may be asked for; answers do not depend on it.
+class Tilings {
+ public:
+  explicit Tilings(const TilingProblem& most);
+  ~Tilings();
+  Bytes most() const;
 
-// Of those within the budgets: the cheapest, and cheaper ones in memory, the best first.
-std::vector<Tiling> best_of(const std::vector<Tiling>& tilings, Bytes l1, Bytes l2);
+  // Within the budgets: the cheapest, and cheaper ones in memory, the best first; none where even the smallest tiles
+  // are too large.
+  std::vector<Tiling> best(Bytes l1, Bytes l2);
+
+ private:
+  struct Impl;
+  std::unique_ptr<Impl> impl_;
+};
 
 // One call on whole tensors; what lives in L3 is staged whole in L2.
 std::optional<Tiling> untiled(const TilingProblem& problem);

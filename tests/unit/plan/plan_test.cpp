@@ -144,6 +144,33 @@ TEST(Plan, DoubleBuffersOnlyWhereThereIsSomethingToOverlap) {
         for (auto& hop : operand.hops) EXPECT_EQ(hop.slots, 1) << "one tile: a second slot would be memory for nothing";
 }
 
+TEST(Plan, ForcedDoubleGivesTwoSlotsToAllThatChanges) {
+  for (auto home : {Home::Auto, Home::L3}) {
+    auto p = program("cct:tiny");
+    auto plan = make_plan(p, siracusa(), {.buffering = Buffering::Double, .home = home, .l1 = 16384_B}).value();
+    int changing = 0;
+    for (size_t n = 0; n < plan.nodes.size(); ++n) {
+      auto& node = plan.nodes[n];
+      if (node.nest.empty()) continue;
+      ops::NodeContext context{p.graph, p.graph.nodes()[n]};
+      auto map = ops::definition(p.graph, context.node).value()->tile_map(context).value();
+      auto loops = make_loops(map, node.nest);
+      auto judge = [&](const std::vector<OperandPlan>& operands, const std::vector<ops::OperandMap>& maps) {
+        for (size_t i = 0; i < operands.size(); ++i)
+          for (auto& hop : operands[i].hops) {
+            auto level = hop.to == 0 ? static_cast<int>(node.nest.size()) - 1 : 0;
+            bool changes = period(maps[i], loops, level) < loops.total();
+            EXPECT_EQ(hop.slots, changes ? 2 : 1) << context.node.name << " operand " << i << " to level " << hop.to;
+            changing += changes ? 1 : 0;
+          }
+      };
+      judge(node.inputs, map.inputs);
+      judge(node.outputs, map.outputs);
+    }
+    EXPECT_GT(changing, 50);
+  }
+}
+
 TEST(Plan, TheSmallestBudgetThatARefusalNamesWorks) {
   auto p = program("mlp:61-37-10", 3);
   auto target = siracusa();
