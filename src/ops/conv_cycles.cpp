@@ -28,17 +28,16 @@ double shared(double items, double each, int cores) {
   return 250 + std::ceil(items / cores) * each;
 }
 
-// Positions at the edges of an axis, where not every tap meets an element: a tile has its share of them.
-double edge_positions(const WindowAxis& a, double places) {
+// Positions at the edges of an axis, where not every tap meets an element.
+double edge_positions(const WindowAxis& a) {
   auto high = (a.in - a.span() + a.pad) / a.stride + 1;
   auto low = (a.pad + a.stride - 1) / a.stride;
-  auto edges = static_cast<double>(a.out - std::max<int64_t>(std::min(high, a.out) - low, 0));
-  return edges * places / static_cast<double>(a.out);
+  return static_cast<double>(a.out - std::max<int64_t>(std::min(high, a.out) - low, 0));
 }
 
 // Blocks of four positions by four channels, over `terms` channels in; axes by their number of positions and taps.
 struct BlockAxis {
-  double places = 1, edges = 0, taps = 1;
+  double places = 1, edges = 0, taps = 1;  // of a tile
 };
 double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channels, double terms, bool three,
               int cores) {
@@ -58,6 +57,28 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   return shared(planes * quarters(channels) * count, (rows * taps == 0 ? 300 : 430) + each * part, cores);
 }
 
+// The mean of all tiles: the first and the last along an axis of `whole` positions have its edges, the others none.
+double mean_of_blocks(std::array<BlockAxis, 3> axes, const std::array<double, 3>& whole, double planes, double channels,
+                      double terms, bool three, int cores) {
+  struct Kind {
+    double edges, share;
+  };
+  auto kinds = [&](size_t i) -> std::vector<Kind> {
+    auto tiles = std::ceil(whole[i] / axes[i].places);
+    if (tiles <= 1 || axes[i].edges == 0) return {{axes[i].edges, 1}};
+    auto edges = std::min(axes[i].places, std::ceil(axes[i].edges / 2));
+    if (tiles <= 2) return {{edges, 1}};
+    return {{edges, 2 / tiles}, {0, 1 - 2 / tiles}};
+  };
+  double sum = 0;
+  for (auto& y : kinds(1))
+    for (auto& x : kinds(2)) {
+      axes[1].edges = y.edges, axes[2].edges = x.edges;
+      sum += y.share * x.share * blocks(axes, planes, channels, terms, three, cores);
+    }
+  return sum;
+}
+
 // A plane of its own, row by row.
 double rows(double planes, double high, double wide, double row_taps, double taps, bool three, bool by_two, int cores) {
   double row = three ? 300 + wide * (5 + row_taps * (by_two ? 14 : 10)) : 350 + row_taps * taps * (130 + 8 * wide);
@@ -71,9 +92,12 @@ double small(const ConvSpace& s, const Extents& t, int cores) {
     return rows(t.n * t.g * t.m, t.places[0] * t.places[1], t.places[2], static_cast<double>(w[0].kernel * w[1].kernel),
                 static_cast<double>(w[2].kernel), three && w[2].stride <= 2, w[2].stride == 2, cores);
   std::array<BlockAxis, 3> axes;
-  for (size_t i = 0; i < 3; ++i)
-    axes[i] = {t.places[i], edge_positions(w[i], t.places[i]), static_cast<double>(w[i].kernel)};
-  return blocks(axes, t.n * t.g, t.m, t.c, three, cores);
+  std::array<double, 3> whole;
+  for (size_t i = 0; i < 3; ++i) {
+    axes[i] = {t.places[i], edge_positions(w[i]), static_cast<double>(w[i].kernel)};
+    whole[i] = static_cast<double>(w[i].out);
+  }
+  return mean_of_blocks(axes, whole, t.n * t.g, t.m, t.c, three, cores);
 }
 
 // By phases: outputs with the same remainder by the stride.
@@ -81,6 +105,8 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
   auto& w = s.conv.window.axes;
   double sum = 0;
   std::array<BlockAxis, 3> axes;
+  std::array<double, 3> whole;
+  for (size_t i = 0; i < 3; ++i) whole[i] = static_cast<double>(stretches(w[i]));
   auto taps = [](const WindowAxis& a, int64_t phase) {
     int64_t n = 0;
     for (int64_t k = 0; k < a.kernel; ++k) n += (phase + a.pad) % a.stride == k * a.dilation % a.stride;
@@ -92,16 +118,14 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
         const int64_t phase[] = {z, y, x};
         for (size_t i = 0; i < 3; ++i) {
           axes[i] = {t.places[i], 0, taps(w[i], phase[i])};
-          if (w[i].pad + w[i].pad_end > 0)
-            axes[i].edges =
-                std::clamp((axes[i].taps - 1) * t.places[i] / static_cast<double>(stretches(w[i])), 0.0, t.places[i]);
+          if (w[i].pad + w[i].pad_end > 0) axes[i].edges = std::clamp(axes[i].taps - 1, 0.0, whole[i]);
         }
         bool three = axes[2].taps == 3 && w[2].stride == 1 && w[2].dilation == 1;
         if (t.m == 1 && t.c < 4)
           sum += rows(t.n * t.g * t.c, t.places[0] * t.places[1], t.places[2], axes[0].taps * axes[1].taps,
                       axes[2].taps, three, false, cores);
         else
-          sum += blocks(axes, t.n * t.g, t.c, t.m, three, cores);
+          sum += mean_of_blocks(axes, whole, t.n * t.g, t.c, t.m, three, cores);
       }
   // Phases take turns: the cores that end one first cannot begin the next with more than their share.
   return w[0].stride * w[1].stride * w[2].stride > 1 && w[1].kernel * w[2].kernel > 1 ? 1.25 * sum : sum;

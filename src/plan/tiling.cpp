@@ -7,6 +7,8 @@
 #include <map>
 #include <tuple>
 
+#include "plan/buffers.hpp"
+
 namespace tessera::plan {
 
 std::vector<Traveller> travellers(const TilingProblem& p) {
@@ -44,11 +46,11 @@ std::vector<Traveller> travellers(const TilingProblem& p) {
   return out;
 }
 
-namespace {
+Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile, const Floor& floor) {
+  return align_up(Bytes(count(extents(*t.map, tile)) * t.element_size), std::max(floor.alignment, t.element_size));
+}
 
-// Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
-// external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
-constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
+namespace {
 
 // A word of L2 that a kernel reads or writes itself, beyond what one of L1 takes; of those, a multiplication in blocks
 // of four by four.
@@ -135,17 +137,10 @@ class Search {
   }
 
  private:
-  bool passes_l1(const Traveller& t) const { return t.scratch >= 0 || t.home != kL1; }
-  bool passes_l2(const Traveller& t) const { return t.scratch < 0 && t.home == kL3; }
-
   std::vector<int> natural_order() const {
     std::vector<int> order;
     for (size_t d = 0; d < whole_.size(); ++d) order.push_back(static_cast<int>(d));
     return order;
-  }
-
-  Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile, const Floor& floor) const {
-    return align_up(Bytes(count(extents(*t.map, tile)) * t.element_size), std::max(floor.alignment, t.element_size));
   }
 
   // What a call on whole tensors reads and writes of L2: every element, and where they are multiplied, again and again.
@@ -178,25 +173,30 @@ class Search {
     collected_ = true;
   }
 
-  // An outer tile around an inner one; its cycles are known once somebody asks.
+  // An outer tile around an inner one, and what has two slots.
   struct Outer {
     size_t inner = 0, tile = 0;  // among those of L1, and among the outer tiles that suit it
-    bool twice = false, as_asked = true;
-    double share = 1;  // of what comes from L3: the most that an operand brings, all of it and once being 1
+    double share = 1;            // of what comes from L3: the most that an operand brings, all of it and once being 1
+    uint32_t twice = 0;
+    bool as_asked = true;
+    double cycles = 0;
     Bytes l1_bytes, l2_bytes;
-    double cycles = -1;
   };
 
   std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
   void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
   std::vector<size_t> inside(Bytes l1, bool as_asked) const;
   std::vector<Outer>& spread_outwards(size_t inner);
-  std::vector<TileLevel> nest(const Outer& outer) const;
+  Tiling tiling(const Outer& outer) const;
   std::vector<Tiling> from_outside(Bytes l1, Bytes l2, bool as_asked);
   std::vector<std::vector<int64_t>> outer_tiles(const std::vector<int64_t>& tile) const;
-  Tiling slots(const std::vector<TileLevel>& nest, const Loops& loops, bool twice) const;
-  Tiling buffered(const std::vector<TileLevel>& nest, bool twice) const;
-  void estimate(Tiling& tiling, const Loops& loops) const;
+  std::vector<uint32_t> choices(const Buffers& buffers) const {
+    return p_.buffering == Buffering::Single ? std::vector<uint32_t>{0} : buffers.choices();
+  }
+  // Forced double means that everything that changes has two slots.
+  bool as_asked(const Buffers& buffers, uint32_t twice) const {
+    return p_.buffering != Buffering::Double || twice == buffers.movers();
+  }
   double fetched_from_l3(const Loops& loops) const;
   double overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) const;
   double compute(const Loops& loops) const;
@@ -215,15 +215,22 @@ class Search {
   std::map<size_t, std::vector<Outer>> around_;  // by which of them
 };
 
+// Whether something known is neither slower nor larger.
+template <typename T, typename Cost>
+bool beaten(const std::vector<T>& found, const Cost& by, bool as_asked) {
+  return std::ranges::any_of(found, [&](const T& f) {
+    return f.cycles <= by.cycles && f.l1_bytes <= by.l1_bytes && f.l2_bytes <= by.l2_bytes && f.as_asked >= as_asked;
+  });
+}
+
 // Keeps what is best for some amount of memory.
 template <typename T>
 void offer(std::vector<T>& found, T one) {
-  auto better = [](const T& a, const T& b) {
-    return a.cycles <= b.cycles && a.l1_bytes <= b.l1_bytes && a.l2_bytes <= b.l2_bytes && a.as_asked >= b.as_asked;
-  };
-  for (auto& f : found)
-    if (better(f, one)) return;
-  std::erase_if(found, [&](auto& f) { return better(one, f); });
+  if (beaten(found, one, one.as_asked)) return;
+  std::erase_if(found, [&](auto& f) {
+    return one.cycles <= f.cycles && one.l1_bytes <= f.l1_bytes && one.l2_bytes <= f.l2_bytes &&
+           one.as_asked >= f.as_asked;
+  });
   found.push_back(std::move(one));
 }
 
@@ -267,14 +274,14 @@ std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) c
 }
 
 void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& order) {
-  std::vector<TileLevel> nest{{kL1, tile, order}};
-  for (bool twice : {true, false}) {
-    if (twice && p_.buffering == Buffering::Single) continue;
-    auto loops = make_loops(p_.map, nest);
-    auto tiling = slots(nest, loops, twice);
-    if (tiling.l1_bytes > p_.l1.budget) continue;
-    estimate(tiling, loops);
-    offer(found_, std::move(tiling));
+  const std::vector<TileLevel> nest{{kL1, tile, order}};
+  const auto loops = make_loops(p_.map, nest);
+  const Buffers buffers(p_, travellers_, nest, loops, compute(loops));
+  for (auto twice : choices(buffers)) {
+    const auto cost = buffers.cost(twice);
+    if (cost.l1_bytes > p_.l1.budget) continue;
+    const bool asked = as_asked(buffers, twice);
+    if (!beaten(found_, cost, asked)) offer(found_, buffers.tiling(twice, cost, asked));
   }
 }
 
@@ -336,9 +343,12 @@ double Search::overlap_along(const ops::OperandMap& map, size_t axis, const std:
   return std::max(1.0, static_cast<double>(sum) / static_cast<double>(map.view[axis]));
 }
 
-std::vector<TileLevel> Search::nest(const Outer& outer) const {
+Tiling Search::tiling(const Outer& outer) const {
   auto& level = found_[outer.inner].nest[0];
-  return {{kL2, outer_tiles(level.tile)[outer.tile], level.order}, level};
+  const std::vector<TileLevel> nest{{kL2, outer_tiles(level.tile)[outer.tile], level.order}, level};
+  const auto loops = make_loops(p_.map, nest);
+  const Buffers buffers(p_, travellers_, nest, loops, compute(loops));
+  return buffers.tiling(outer.twice, buffers.cost(outer.twice), outer.as_asked);
 }
 
 // Everything around a tiling of L1, with what it takes of the memories and of the bus.
@@ -350,16 +360,19 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
   auto [at, fresh] = around_.try_emplace(inner);
   if (!fresh) return at->second;
   auto tiles = outer_tiles(level.tile);
+  const double kernels = compute(make_loops(p_.map, {level}));  // outer tiles hold whole numbers of inner ones
   for (size_t o = 0; o < tiles.size(); ++o) {
-    std::vector<TileLevel> nest{{kL2, tiles[o], level.order}, level};
-    auto loops = make_loops(p_.map, nest);
+    const std::vector<TileLevel> nest{{kL2, tiles[o], level.order}, level};
+    const auto loops = make_loops(p_.map, nest);
     if (!legal(p_.map, loops)) continue;
-    auto share = std::max(1.0, fetched_from_l3(loops));
-    for (bool twice : {true, false}) {
-      if (twice && p_.buffering == Buffering::Single) continue;
-      auto tiling = slots(nest, loops, twice);
-      at->second.push_back({inner, o, twice, tiling.as_asked, share, tiling.l1_bytes, tiling.l2_bytes});
+    const auto share = std::max(1.0, fetched_from_l3(loops));
+    const Buffers buffers(p_, travellers_, nest, loops, kernels);
+    std::vector<Outer> found;
+    for (auto twice : choices(buffers)) {
+      const auto cost = buffers.cost(twice);
+      offer(found, {inner, o, share, twice, as_asked(buffers, twice), cost.cycles, cost.l1_bytes, cost.l2_bytes});
     }
+    at->second.insert(at->second.end(), found.begin(), found.end());
   }
   return at->second;
 }
@@ -389,13 +402,10 @@ std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
       least = std::min(least, outer.share);
     }
   std::vector<Outer> found;
-  for (auto* outer : fitting) {
-    if (outer->share > least) continue;
-    if (outer->cycles < 0) outer->cycles = buffered(nest(*outer), outer->twice).cycles;
-    offer(found, *outer);
-  }
+  for (auto* outer : fitting)
+    if (outer->share <= least) offer(found, *outer);
   std::vector<Tiling> out;
-  for (auto* outer : best_of(found, l1)) out.push_back(buffered(nest(*outer), outer->twice));
+  for (auto* outer : best_of(found, l1)) out.push_back(tiling(*outer));
   return out;
 }
 
@@ -416,36 +426,6 @@ std::vector<Tiling> Search::best(Bytes l1, Bytes l2) {
     for (auto* tiling : best_of(fitting, l1)) out.push_back(*tiling);
   }
   return out;
-}
-
-Tiling Search::slots(const std::vector<TileLevel>& nest, const Loops& loops, bool twice) const {
-  Tiling tiling{.nest = nest};
-  tiling.l1.resize(travellers_.size());
-  tiling.l2.resize(travellers_.size());
-  tiling.tiles = loops.total();
-  auto near = static_cast<int>(nest.size()) - 1;
-  for (size_t i = 0; i < travellers_.size(); ++i) {
-    auto& t = travellers_[i];
-    auto slots = [&](int level) {
-      bool changes = t.scratch < 0 && period(*t.map, loops, level) < loops.total();
-      if (changes && !twice && p_.buffering == Buffering::Double) tiling.as_asked = false;
-      return changes && twice ? 2 : 1;
-    };
-    if (passes_l1(t)) tiling.l1[i] = {slots(near), slot_size(t, nest[static_cast<size_t>(near)].tile, p_.l1)};
-    // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
-    if (passes_l2(t) && near > 0)
-      tiling.l2[i] = {slots(0), slot_size(t, nest[0].tile, p_.l2), t.in && t.out && slots(0) == 2};
-    tiling.l1_bytes += tiling.l1[i].bytes();
-    tiling.l2_bytes += tiling.l2[i].bytes();
-  }
-  return tiling;
-}
-
-Tiling Search::buffered(const std::vector<TileLevel>& nest, bool twice) const {
-  auto loops = make_loops(p_.map, nest);
-  auto tiling = slots(nest, loops, twice);
-  estimate(tiling, loops);
-  return tiling;
 }
 
 // Kernel cycles of all tiles: those at the edges are smaller.
@@ -478,49 +458,6 @@ double Search::compute(const Loops& loops) const {
     if (times > 0) sum += times * p_.op->cycles(p_.node, part, p_.cores);
   }
   return sum;
-}
-
-// Both directions of the cluster's engine run at once, those of the external bus in turn; what is double buffered runs
-// under the kernels, the rest between them.
-void Search::estimate(Tiling& tiling, const Loops& loops) const {
-  auto total = static_cast<double>(loops.total());
-  auto near = static_cast<int>(tiling.nest.size()) - 1;
-  double kernels = compute(loops), overhead = total * kTileOverhead, serial = 0;
-  struct Floors {
-    double in = 0, out = 0;
-  } floors[2], alone;  // overlapped with compute; with each other only
-  for (size_t i = 0; i < travellers_.size(); ++i) {
-    auto& t = travellers_[i];
-    for (int level = 0; level <= near; ++level) {
-      bool l1 = level == near;
-      auto& slots = l1 ? tiling.l1[i] : tiling.l2[i];
-      if (slots.count == 0 || t.scratch >= 0) continue;
-      auto& engine = *(l1 ? p_.l1 : p_.l2).engine;
-      auto& tile = tiling.nest[static_cast<size_t>(level)].tile;
-      auto around = l1 && passes_l2(t) && near > 0 ? extents(*t.map, tiling.nest[0].tile) : t.map->view;
-      auto times = total / static_cast<double>(period(*t.map, loops, level));
-      auto in = once(t, tile, around, engine, Way::In), out = once(t, tile, around, engine, Way::Out);
-      auto commands = static_cast<double>(footprint(*t.map, tile, around).commands);
-      overhead += times * (l1 ? kTransferOverhead : kRequestOverhead) * (commands + 1) * (t.in && t.out ? 2 : 1);
-      tiling.head += in;
-      tiling.tail += out;
-      if (slots.count == 2) {
-        floors[l1].in += (times - 1) * in;
-        floors[l1].out += (times - 1) * out;
-      } else if (l1 && !(t.in && t.out) && t.home == kL2) {
-        alone.in += (times - 1) * in;
-        alone.out += (times - 1) * out;
-      } else {
-        serial += (times - 1) * (in + out);
-      }
-    }
-  }
-  serial += std::max(alone.in, alone.out) + 0.15 * std::min(alone.in, alone.out);
-  double busy = kernels + overhead;
-  busy = std::max({busy, std::max(floors[1].in, floors[1].out) + 0.15 * std::min(floors[1].in, floors[1].out),
-                   floors[0].in + floors[0].out});
-  tiling.first = tiling.last = (kernels + overhead) / total;
-  tiling.cycles = tiling.head + serial + busy + tiling.tail;
 }
 
 }  // namespace

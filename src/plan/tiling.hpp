@@ -43,6 +43,13 @@ struct Traveller {
   LevelId home = kL2;
 };
 std::vector<Traveller> travellers(const TilingProblem& problem);
+inline bool passes_l1(const Traveller& t) {
+  return t.scratch >= 0 || t.home != kL1;
+}
+inline bool passes_l2(const Traveller& t) {
+  return t.scratch < 0 && t.home == kL3;
+}
+Bytes slot_size(const Traveller& traveller, const std::vector<int64_t>& tile, const Floor& floor);
 
 // Slots of one traveller at a level; none where it does not pass through there.
 struct Slots {
@@ -60,7 +67,7 @@ struct Tiling {
   double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
   Bytes l1_bytes, l2_bytes;
   int64_t tiles = 1;
-  bool as_asked = true;  // false: single, where double is forced and something changes
+  bool as_asked = true;  // false: something has one slot, where double is forced and it changes
 };
 
 // All tilings of a node whose operands have their homes: searched once, and asked for many budgets. `most` holds the

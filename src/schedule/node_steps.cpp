@@ -157,7 +157,7 @@ void NodeSteps::prologue(Block& body) {
   auto first = steps_->at(0, "", body);
   for (int level = 0; level <= innermost(); ++level) {
     for (auto& way : ways_)
-      if (way.in() && way.level == level && (way.resident() || way.doubled()) && !way.early) fetch(way, 0, first, body);
+      if (way.in() && way.level == level && starts_before(way) && !way.early) fetch(way, 0, first, body);
     for (auto& way : ways_)
       if (way.in() && way.level == level && way.deep)
         fetch(way, way.period, steps_->at(way.period, "next_", body), body);
@@ -205,6 +205,14 @@ bool NodeSteps::ahead_across(const Way& way) const {
   return outer.resident() || (outer.doubled() && outer.partner < 0);
 }
 
+// Whether its first tile is fetched before the loop: it stays, or the loop fetches ahead, here or further in.
+bool NodeSteps::starts_before(const Way& way) const {
+  if (way.resident() || way.doubled()) return true;
+  return std::ranges::any_of(ways_, [&](auto& inner) {
+    return inner.in() && inner.outer >= 0 && &ways_[static_cast<size_t>(inner.outer)] == &way && starts_before(inner);
+  });
+}
+
 // What passes through an outer slot is there only when that has arrived.
 void NodeSteps::fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
   if (way.outer >= 0) {
@@ -223,7 +231,7 @@ void NodeSteps::fetch_now(int level, const Expr& t, const TileBoxes& tiles, Bloc
               for (auto* way : group) {
                 Block one;
                 fetch(*way, t, tiles, one);
-                guard(way->early ? less(0, t) : Expr(1), std::move(one), now);
+                guard(way->early || starts_before(*way) ? less(0, t) : Expr(1), std::move(one), now);
               }
               guard(equal(t % period, 0), std::move(now), body);
             });

@@ -97,6 +97,7 @@ class NodeSteps {
   void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   bool ahead_across(const Way& way) const;
+  bool starts_before(const Way& way) const;
   // Home from its only slot while the next tiles of the others come.
   bool lazy(const Way& way) const {
     return !way.in() && !way.doubled() && !way.resident() && way.partner < 0 && way.outer < 0 &&

@@ -1,0 +1,111 @@
+#include "plan/buffers.hpp"
+
+#include <algorithm>
+#include <bit>
+
+namespace tessera::plan {
+
+namespace {
+
+// Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
+// external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
+constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
+
+}  // namespace
+
+Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& travellers, const std::vector<TileLevel>& nest,
+                 const Loops& loops, double kernels)
+    : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
+  const auto near = static_cast<int>(nest.size()) - 1;
+  for (size_t i = 0; i < travellers.size(); ++i) {
+    auto& t = travellers[i];
+    const bool far = passes_l2(t) && near > 0;
+    for (int level = near; level >= 0; --level) {
+      Lane lane{.traveller = i, .l1 = level == near, .both = t.in && t.out};
+      if (lane.l1 ? !passes_l1(t) : !far) continue;
+      auto& tile = nest[static_cast<size_t>(level)].tile;
+      auto& floor = lane.l1 ? p.l1 : p.l2;
+      lane.slot = slot_size(t, tile, floor);
+      if (t.scratch < 0) {
+        auto around = lane.l1 && far ? extents(*t.map, nest[0].tile) : t.map->view;
+        auto print = footprint(*t.map, tile, around);
+        auto every = period(*t.map, loops, level);
+        lane.turns = tiles_ / static_cast<double>(every);
+        if (t.in) lane.in = transfer_cycles(print, t.element_size, *floor.engine, Way::In);
+        if (t.out) lane.out = transfer_cycles(print, t.element_size, *floor.engine, Way::Out);
+        lane.overhead = lane.turns * (lane.l1 ? kTransferOverhead : kRequestOverhead) *
+                        static_cast<double>(print.commands + 1) * (lane.both ? 2 : 1);
+        lane.under_transfers = lane.l1 && !lane.both && t.home == kL2;
+        if (every < loops.total()) movers_ |= 1u << lanes_.size();
+      }
+      lanes_.push_back(lane);
+    }
+  }
+}
+
+// Every set while few lanes move; else all, all but one, all of a hop, none.
+std::vector<uint32_t> Buffers::choices() const {
+  constexpr int kFew = 4;
+  std::vector<uint32_t> out{movers_};
+  if (std::popcount(movers_) <= kFew) {
+    while (out.back() != 0) out.push_back((out.back() - 1) & movers_);
+    return out;
+  }
+  uint32_t near = 0;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (movers_ >> i & 1) out.push_back(movers_ & ~(1u << i));
+    if (lanes_[i].l1) near |= 1u << i;
+  }
+  if (auto hop = movers_ & near; hop != 0 && hop != movers_) out.insert(out.end(), {hop, movers_ & ~near});
+  out.push_back(0);
+  return out;
+}
+
+// Both directions of the cluster's engine run at once, those of the external bus in turn; what is double buffered runs
+// under the kernels, the rest between them.
+Buffers::Cost Buffers::cost(uint32_t twice) const {
+  Cost cost;
+  double overhead = tiles_ * kTileOverhead, serial = 0;
+  struct Both {
+    double in = 0, out = 0;
+    void add(const Lane& lane) { in += (lane.turns - 1) * lane.in, out += (lane.turns - 1) * lane.out; }
+    double together() const { return std::max(in, out) + 0.15 * std::min(in, out); }
+  } near, far, alone;  // overlapped with compute, by hop; with each other only
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    auto& lane = lanes_[i];
+    const bool two = twice >> i & 1;
+    // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
+    const int slots = (two ? 2 : 1) * (two && !lane.l1 && lane.both ? 2 : 1);
+    (lane.l1 ? cost.l1_bytes : cost.l2_bytes) += lane.slot * slots;
+    overhead += lane.overhead;
+    cost.head += lane.in;
+    cost.tail += lane.out;
+    if (two)
+      (lane.l1 ? near : far).add(lane);
+    else if (lane.under_transfers)
+      alone.add(lane);
+    else
+      serial += (lane.turns - 1) * (lane.in + lane.out);
+  }
+  cost.busy = kernels_ + overhead;
+  cost.cycles =
+      cost.head + serial + alone.together() + std::max({cost.busy, near.together(), far.in + far.out}) + cost.tail;
+  return cost;
+}
+
+Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
+  Tiling out{.nest = nest_, .l1 = std::vector<Slots>(travellers_), .l2 = std::vector<Slots>(travellers_)};
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    auto& lane = lanes_[i];
+    const bool two = twice >> i & 1;
+    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both};
+  }
+  out.cycles = cost.cycles, out.head = cost.head, out.tail = cost.tail;
+  out.first = out.last = cost.busy / tiles_;
+  out.l1_bytes = cost.l1_bytes, out.l2_bytes = cost.l2_bytes;
+  out.as_asked = as_asked;
+  out.tiles = static_cast<int64_t>(tiles_);
+  return out;
+}
+
+}  // namespace tessera::plan

@@ -1,0 +1,46 @@
+// Which operands of a tiled node have two slots, on each of their hops, and what each choice costs: two slots let the
+// next tile come while a kernel works on this one, one slot leaves the memory to larger tiles.
+//
+//   Conv, 8 tiles along y:   x and y twice, w once -> 49 KB, 843 k cycles      all once -> 29 KB, 856 k
+#pragma once
+
+#include "plan/tiling.hpp"
+
+namespace tessera::plan {
+
+// One hop of an operand under a nest of tiles.
+struct Lane {
+  size_t traveller = 0;
+  bool l1 = false;               // into L1; else from L3 into L2
+  Bytes slot;                    // of one tile
+  double turns = 1;              // tiles that differ
+  double in = 0, out = 0;        // cycles of one of them
+  double overhead = 0;           // of the core that asks for all of them
+  bool both = false;             // in place: it comes and goes
+  bool under_transfers = false;  // where it has one slot, the other direction's transfers may run meanwhile
+};
+
+class Buffers {
+ public:
+  Buffers(const TilingProblem& problem, const std::vector<Traveller>& travellers, const std::vector<TileLevel>& nest,
+          const Loops& loops, double kernels);
+
+  // Sets of lanes, as bits: those that can have two slots; choices of those that do, the fullest first, none the last.
+  uint32_t movers() const { return movers_; }
+  std::vector<uint32_t> choices() const;
+  struct Cost {
+    double cycles = 0, head = 0, tail = 0, busy = 0;
+    Bytes l1_bytes, l2_bytes;
+  };
+  Cost cost(uint32_t twice) const;
+  Tiling tiling(uint32_t twice, const Cost& cost, bool as_asked) const;
+
+ private:
+  const std::vector<TileLevel>& nest_;
+  std::vector<Lane> lanes_;
+  size_t travellers_;
+  uint32_t movers_ = 0;
+  double kernels_, tiles_;
+};
+
+}  // namespace tessera::plan
