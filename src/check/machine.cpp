@@ -52,6 +52,7 @@ void Machine::begin_lives(int32_t after, int32_t until) {
 
 // Whatever is not kept is unknown at the start of an entry point. A training run starts from the state that `finish`
 // demands of the run before, training or optimizer: so one run of each entry point stands for every sequence of them.
+// An optimizer run follows a training run at once, and finds what lives across its beginning as that left it.
 void Machine::start(Phase phase) {
   written_home_.assign(s_.graph.tensors().size(), 0);
   if (phase == Phase::Training) position_ = 0;
@@ -65,11 +66,15 @@ void Machine::start(Phase phase) {
   }
   std::vector<Shadow> before = shadows_;
   for (auto& memory : shadows_) memory.wipe(0, memory.size());
-  for (auto& home : s_.plan.storages) {
-    if (!home.persistent) continue;
-    auto from = home.offset.count / granule_, to = (home.offset.count + home.size.count + granule_ - 1) / granule_;
-    for (auto g = from; g < to; ++g) shadow(home.level).fill(g, 1, before[static_cast<size_t>(home.level)].at(g));
-  }
+  auto keep = [&](int level, Bytes offset, Bytes size) {
+    auto from = offset.count / granule_, to = (offset.count + size.count + granule_ - 1) / granule_;
+    for (auto g = from; g < to; ++g) shadow(level).fill(g, 1, before[static_cast<size_t>(level)].at(g));
+  };
+  for (auto& home : s_.plan.storages)
+    if (home.persistent) keep(home.level, home.offset, home.size);
+  for (auto& b : s_.schedule.buffers)
+    if (b.storage.index < 0 && b.life.first <= position_ && b.life.last > position_)
+      keep(b.level, b.offset, b.slot_size * b.slots);
 }
 
 Result<void> Machine::run(const std::vector<Section>& sections) {

@@ -84,7 +84,7 @@ Result<run::GridOptions> resolve(const Flags& flags) {
   TRY(grid.ways, list_of<run::Way>("--modes", flags.modes, "untiled,single,double,auto", way_of));
   grid.run.steps = 2;
   CHECK_OK(resolve(EngineFlags{.seed = flags.seed, .sanitize = flags.sanitize}, false, "", grid.run));
-  CHECK_OK(resolve(flags.run, grid.run));
+  CHECK_OK(resolve(flags.run, grid.run, grid.compile));
   grid.run.progress = progress(Watched::Always);
   return grid;
 }

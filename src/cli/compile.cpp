@@ -31,7 +31,7 @@ Result<int> run(const Flags& flags) {
   TRY(auto compile, resolve(flags.device, flags.training, mode));
   CHECK_OK(contradictions(flags.model, flags.training));
   run::RunOptions options;
-  CHECK_OK(resolve(flags.run, options));
+  CHECK_OK(resolve(flags.run, options, compile));
   options.plot = flags.plot;
   TRY(auto report, run::compile(source, compile, options, *flags.output.directory));
   return print(report, flags.output.json);

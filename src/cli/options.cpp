@@ -147,7 +147,7 @@ void add_run(CLI::App& command, RunFlags& flags, const std::string& default_step
       ->type_name("N");
 }
 
-Result<void> resolve(const RunFlags& flags, run::RunOptions& options) {
+Result<void> resolve(const RunFlags& flags, run::RunOptions& options, run::CompileOptions& compile) {
   constexpr int64_t kMostSteps = 1'000'000;
   options.data = flags.data;
   if (flags.steps) {
@@ -155,6 +155,7 @@ Result<void> resolve(const RunFlags& flags, run::RunOptions& options) {
   }
   if (flags.accumulate) {
     TRY(options.accumulate, parse_integer("--accumulate", *flags.accumulate, 1, kMostSteps));
+    compile.plan.accumulate = options.accumulate;
   }
   return {};
 }

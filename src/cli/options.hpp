@@ -56,7 +56,7 @@ struct RunFlags {
   Text steps, accumulate, data;
 };
 void add_run(CLI::App& command, RunFlags& flags, const std::string& default_steps);
-Result<void> resolve(const RunFlags& flags, run::RunOptions& options);
+Result<void> resolve(const RunFlags& flags, run::RunOptions& options, run::CompileOptions& compile);
 
 // --mode train|infer; what speaks of training contradicts the second.
 void add_mode(CLI::App& command, Text& mode);

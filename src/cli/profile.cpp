@@ -34,7 +34,7 @@ Result<int> run(const Flags& flags) {
   CHECK_OK(contradictions(flags.model, flags.training));
   run::RunOptions options{.steps = 2};
   CHECK_OK(resolve(flags.engine, false, "a reference", options));
-  CHECK_OK(resolve(flags.run, options));
+  CHECK_OK(resolve(flags.run, options, compile));
   size_t top = 0;
   if (flags.top) {
     TRY(auto rows, parse_integer("--top", *flags.top, 1, 1'000'000));

@@ -41,7 +41,7 @@ Result<int> run(const Flags& flags) {
   options.progress = progress();
   CHECK_OK(resolve(flags.engine, flags.reference.has_value(), "--reference", options));
   CHECK_OK(contradictions(flags.model, flags.training));
-  CHECK_OK(resolve(flags.run, options));
+  CHECK_OK(resolve(flags.run, options, compile));
   options.plot = flags.plot;
   options.record = flags.record;
   TRY(auto report, run::train(source, compile, options, flags.output.directory));

@@ -123,7 +123,9 @@ class Network {
                                      : "One inference.",
           body);
     entry("OptimizerNetwork", calls.subspan(training.size()),
-          optimizer.empty() ? "Nothing to update." : "Updates the parameters with the gradients so far.", body);
+          optimizer.empty() ? "Nothing to update."
+                            : "Updates the parameters with the gradients so far. Follows TrainingNetwork at once.",
+          body);
     return std::vector<File>{
         {"network.c", source_text(body)}, {"network.h", header_text(body)}, {"chip/transfers.h", macros_text()}};
   }

@@ -85,12 +85,19 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
     else if (lane.under_transfers)
       alone.add(lane);
     else
-      serial += (lane.turns - 1) * (lane.in + lane.out);
+      serial += (lane.turns - 1) * (lane.in + lane.out + at_each_turn(i, twice));
   }
   cost.busy = kernels_ + overhead;
   cost.cycles =
       cost.head + serial + alone.together() + std::max({cost.busy, near.together(), far.in + far.out}) + cost.tail;
   return cost;
+}
+
+// With one slot in L2, nothing goes on to L1 before the next tile has come, and that comes when the last has left L1.
+double Buffers::at_each_turn(size_t far, uint32_t twice) const {
+  if (lanes_[far].l1 || far == 0 || lanes_[far - 1].traveller != lanes_[far].traveller) return 0;
+  auto& near = lanes_[far - 1];
+  return twice >> (far - 1) & 1 ? near.in + near.out : 0;
 }
 
 Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {

@@ -36,6 +36,8 @@ class Buffers {
   Tiling tiling(uint32_t twice, const Cost& cost, bool as_asked) const;
 
  private:
+  double at_each_turn(size_t far, uint32_t twice) const;
+
   const std::vector<TileLevel>& nest_;
   std::vector<Lane> lanes_;
   size_t travellers_;

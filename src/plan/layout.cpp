@@ -43,7 +43,7 @@ class Layout {
   void make_nodes();
   void add_scratch_homes(const TiledNode& node, NodePlan& plan);
   std::vector<Tenant> tenants(int level);
-  void add_slots(std::vector<TiledNode>& nodes, int level, std::vector<Tenant>& out);
+  void add_slots(int level, std::vector<Tenant>& out);
   Result<void> place(int level);
 
   const train::Program& program_;
@@ -81,12 +81,15 @@ void Layout::add_scratch_homes(const TiledNode& n, NodePlan& plan) {
   }
 }
 
-void Layout::add_slots(std::vector<TiledNode>& nodes, int level, std::vector<Tenant>& out) {
+void Layout::add_slots(int level, std::vector<Tenant>& out) {
+  std::vector<const TiledNode*> nodes;
+  for (auto* entry : {&chained_.training, &chained_.optimizer})
+    for (auto& node : *entry) nodes.push_back(&node);
   for (size_t i = 0; i < nodes.size(); ++i) {
-    auto& n = nodes[i];
+    auto& n = *nodes[i];
     auto& plan = plan_.nodes[static_cast<size_t>(n.position)];
-    auto before = i > 0 ? nodes[i - 1].position : n.position;
-    auto after = i + 1 < nodes.size() ? nodes[i + 1].position : n.position;
+    auto before = i > 0 ? nodes[i - 1]->position : n.position;
+    auto after = i + 1 < nodes.size() ? nodes[i + 1]->position : n.position;
     auto all = travellers(n.problem);
     for (size_t k = 0; k < all.size(); ++k) {
       auto& t = all[k];
@@ -125,8 +128,7 @@ std::vector<Layout::Tenant> Layout::tenants(int level) {
                      .flags = {},
                      .own = s.life,
                      .resident = s.life == Lifetime{0, last_}});
-  add_slots(chained_.training, level, out);
-  add_slots(chained_.optimizer, level, out);
+  add_slots(level, out);
   return out;
 }
 

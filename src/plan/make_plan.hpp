@@ -24,7 +24,8 @@ struct Options {
   std::optional<Bytes> l1, l2, l3;
   std::optional<Bytes> code;  // granted to code in L2; default: by the number of nodes
   int cores = 8;
-  bool advise = true;  // a refusal names the smallest budget that works, which takes its time
+  int64_t accumulate = 1;  // micro-batches of an update: how often what the update fetches early is fetched
+  bool advise = true;      // a refusal names the smallest budget that works, which takes its time
 };
 
 Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options);

@@ -73,8 +73,16 @@ class Chain {
       candidates.push_back(found);
     }
     choose(nodes, candidates);
-    if (options_.tiling && options_.buffering != Buffering::Single) overlap(nodes);
     return nodes;
+  }
+
+  // Neighbours reach into each other's time, the last of the training and the first of the optimizer as well.
+  void overlap(Chained& chained) const {
+    if (!options_.tiling || options_.buffering == Buffering::Single) return;
+    std::vector<TiledNode*> nodes;
+    for (auto* entry : {&chained.training, &chained.optimizer})
+      for (auto& node : *entry) nodes.push_back(&node);
+    overlap(nodes, chained.training.size());
   }
 
  private:
@@ -83,7 +91,9 @@ class Chain {
   Result<void> smallest_tiles_fit(const TiledNode& node) const;
   Result<const Candidates*> candidates_of(const TiledNode& node);
   void choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const;
-  void overlap(std::vector<TiledNode>& nodes) const;
+  void overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const;
+  bool from_harness(const TiledNode& node, size_t traveller) const;
+  bool pays(const TiledNode& node, size_t traveller, double cover, double& ahead) const;
   double saved(const Tiling& a, const Tiling& b, Bytes free) const;
 
   const train::Program& program_;
@@ -212,25 +222,45 @@ void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candid
   for (size_t i = nodes.size(); i-- > 0; at = from[i][at]) nodes[i].tiling = (*candidates[i])[at];
 }
 
-// Where the memory of both neighbours allows it, and the engine has requests left.
-void Chain::overlap(std::vector<TiledNode>& nodes) const {
+// What the harness writes may be new when the next entry point begins.
+bool Chain::from_harness(const TiledNode& node, size_t t) const {
+  auto input = travellers(node.problem)[t].input;
+  auto& source = node.problem.node.node;
+  return input < 0 || program_.graph.at(source.inputs[static_cast<size_t>(input)]).role == Role::Input;
+}
+
+// An update gains a first tile once; each of its micro-batches waits for what does not fit under its last kernel.
+bool Chain::pays(const TiledNode& node, size_t t, double cover, double& ahead) const {
+  auto& map = *travellers(node.problem)[t].map;
+  auto print = footprint(map, node.tiling.nest.back().tile, map.view);
+  auto cycles = transfer_cycles(print, travellers(node.problem)[t].element_size, *node.problem.l1.engine, Way::In);
+  auto seen = std::min(cycles, std::max(0.0, ahead + cycles - cover));
+  if (seen * static_cast<double>(options_.accumulate) >= cycles) return false;
+  ahead += cycles;
+  return true;
+}
+
+// Where the memory of both neighbours allows it, and the engine has requests left. Nothing is in flight between two
+// entry points: what the optimizer's first node fetches early has come when the training ends, and so it is fetched
+// from near by.
+void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const {
   std::vector<Bytes> l1, l2;     // used at each node, with what reaches in from its neighbours
   std::vector<int> requests[2];  // by hop
-  for (auto& n : nodes) {
-    l1.push_back(n.tiling.l1_bytes);
-    l2.push_back(n.tiling.l2_bytes);
+  for (auto* n : nodes) {
+    l1.push_back(n->tiling.l1_bytes);
+    l2.push_back(n->tiling.l2_bytes);
     int near = 0, far = 0;
-    auto all = travellers(n.problem);
+    auto all = travellers(n->problem);
     for (size_t t = 0; t < all.size(); ++t) {
       int ways = (all[t].in ? 1 : 0) + (all[t].out ? 1 : 0);
-      near += n.tiling.l1[t].count * ways;
-      far += n.tiling.l2[t].count * ways;
+      near += n->tiling.l1[t].count * ways;
+      far += n->tiling.l2[t].count * ways;
     }
     requests[0].push_back(near);
     requests[1].push_back(far);
   }
   auto fits = [&](size_t where, const TiledNode& guest, size_t t) {
-    auto& host = nodes[where];
+    auto& host = *nodes[where];
     bool far = guest.tiling.l2[t].count > 0;
     auto& slots = far ? guest.tiling.l2[t] : guest.tiling.l1[t];
     auto& used = far ? l2[where] : l1[where];
@@ -242,20 +272,23 @@ void Chain::overlap(std::vector<TiledNode>& nodes) const {
     return true;
   };
   for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    auto &a = nodes[i], &b = nodes[i + 1];
+    auto &a = *nodes[i], &b = *nodes[i + 1];
+    const bool across = i + 1 == optimizer;
     auto first = a.planned(), second = b.planned();
-    for (size_t t = 0; t < a.storage.size(); ++t) {
+    for (size_t t = 0; t < a.storage.size() && !across; ++t) {
       auto id = a.storage[t];
       if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < b.position) continue;
       if (can_be_late(first, t, second) && fits(i + 1, a, t)) a.late[t] = true;
     }
+    double ahead = 0;  // transfers of the optimizer's first node so far
     for (size_t t = 0; t < b.storage.size(); ++t) {
       if (b.storage[t].index < 0 || !can_be_early(first, second, t)) continue;
+      if (across && (b.tiling.l2[t].count > 0 || from_harness(b, t) || !pays(b, t, a.tiling.last, ahead))) continue;
       // What the node before that is still sending home arrives under the first kernel of this one.
       bool in_flight = false;
       if (i > 0)
-        for (size_t u = 0; u < nodes[i - 1].storage.size(); ++u)
-          in_flight |= nodes[i - 1].late[u] && nodes[i - 1].storage[u] == b.storage[t];
+        for (size_t u = 0; u < nodes[i - 1]->storage.size(); ++u)
+          in_flight |= nodes[i - 1]->late[u] && nodes[i - 1]->storage[u] == b.storage[t];
       if (in_flight && (a.tiling.tiles < 2 || b.tiling.l2[t].count > 0)) continue;
       if (fits(i, b, t)) b.early[t] = true;
     }
@@ -272,6 +305,7 @@ Result<Chained> choose_chain(const train::Program& program, const std::vector<No
   Chained out;
   TRY(out.training, chain.run(Phase::Training));
   TRY(out.optimizer, chain.run(Phase::Optimizer));
+  chain.overlap(out);
   return out;
 }
 

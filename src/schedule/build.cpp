@@ -37,66 +37,59 @@ class ScheduleBuilder {
       auto& s = plan_.storages[static_cast<size_t>(i)];
       out_.buffers.push_back({names_.identifier(s.name), s.level, s.offset, s.size, 1, s.life, plan::StorageId{i}});
     }
-    TRY(auto training, entry(Phase::Training));
-    TRY(auto optimizer, entry(Phase::Optimizer));
-    number_handles({&training, &optimizer});
-    out_.training = sections(training);
-    out_.optimizer = sections(optimizer);
+    CHECK_OK(make_nodes());
+    number_handles();
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      auto* before = i > 0 && i != optimizer_ ? nodes_[i - 1].get() : nullptr;
+      auto* after = i + 1 < nodes_.size() ? nodes_[i + 1].get() : nullptr;
+      auto last = i + 1 == optimizer_ ? NodeSteps::Next::InAnotherEntry : NodeSteps::Next::InThisEntry;
+      (i < optimizer_ ? out_.training : out_.optimizer).push_back(nodes_[i]->section(before, after, last));
+    }
     return std::move(out_);
   }
 
  private:
-  using Entry = std::vector<std::unique_ptr<NodeSteps>>;
-
-  Result<Entry> entry(Phase phase) {
+  // Of both entry points, one after the other.
+  Result<void> make_nodes() {
     std::vector<NodeId> order;
-    for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) {
-      TRY(auto* op, ops::definition(graph_, graph_.at(NodeId{n})));
-      if (graph_.at(NodeId{n}).phase == phase && !ops::is_view(*op)) order.push_back(NodeId{n});
+    for (auto phase : {Phase::Training, Phase::Optimizer}) {
+      if (phase == Phase::Optimizer) optimizer_ = order.size();
+      for (int32_t n = 0; n < static_cast<int32_t>(graph_.nodes().size()); ++n) {
+        TRY(auto* op, ops::definition(graph_, graph_.at(NodeId{n})));
+        if (graph_.at(NodeId{n}).phase == phase && !ops::is_view(*op)) order.push_back(NodeId{n});
+      }
     }
-    Entry nodes;
     for (size_t i = 0; i < order.size(); ++i) {
       plan::Lifetime around{order[i > 0 ? i - 1 : i].index, order[std::min(i + 1, order.size() - 1)].index};
       TRY(auto steps, NodeSteps::make(graph_, order[i], plan_.nodes[static_cast<size_t>(order[i].index)],
                                       buffers(order[i], around), target_));
-      nodes.push_back(std::move(steps));
+      nodes_.push_back(std::move(steps));
     }
-    return nodes;
-  }
-
-  std::vector<Section> sections(Entry& nodes) const {
-    std::vector<Section> out;
-    for (size_t i = 0; i < nodes.size(); ++i)
-      out.push_back(
-          nodes[i]->section(i > 0 ? nodes[i - 1].get() : nullptr, i + 1 < nodes.size() ? nodes[i + 1].get() : nullptr));
-    return out;
+    return {};
   }
 
   // A node may have transfers in flight together with the end of the node before and the beginning of the node after,
   // so that nodes take turns with three sets of handles on every engine.
-  void number_handles(const std::vector<Entry*>& entries) {
+  void number_handles() {
     auto engines = target_.engines.size();
     constexpr size_t kSets = 3;
     std::vector<std::array<int, kSets>> most(engines, std::array<int, kSets>{});
-    for (auto* nodes : entries) {
-      auto spare = spare_handles(*nodes);
-      for (size_t i = 0; i < nodes->size(); ++i) {
-        auto took = (*nodes)[i]->number_handles(std::vector<int>(engines), spare[i]);
-        for (size_t e = 0; e < engines; ++e) most[e][i % kSets] = std::max(most[e][i % kSets], took[e]);
-      }
+    auto spare = spare_handles();
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      auto took = nodes_[i]->number_handles(std::vector<int>(engines), spare[i]);
+      for (size_t e = 0; e < engines; ++e) most[e][i % kSets] = std::max(most[e][i % kSets], took[e]);
     }
     for (size_t e = 0; e < engines; ++e)
       for (size_t set = 0; set < kSets; ++set) {
-        for (auto* nodes : entries)
-          for (size_t i = set; i < nodes->size(); i += kSets)
-            (*nodes)[i]->shift_handles(static_cast<int>(e), out_.handles);
+        for (size_t i = set; i < nodes_.size(); i += kSets) nodes_[i]->shift_handles(static_cast<int>(e), out_.handles);
         out_.handles += most[e][set];
       }
   }
 
   // By node and engine: what the engine has in flight beyond the needs of the node and of its neighbours' ends, as
   // far as the node may use it in all three roles.
-  std::vector<std::vector<int>> spare_handles(const Entry& nodes) const {
+  std::vector<std::vector<int>> spare_handles() const {
+    auto& nodes = nodes_;
     auto engines = target_.engines.size();
     std::vector<std::vector<int>> left(nodes.size(), std::vector<int>(engines)), out = left;
     for (size_t i = 0; i < nodes.size(); ++i)
@@ -172,6 +165,8 @@ class ScheduleBuilder {
   const plan::Plan& plan_;
   const target::Target& target_;
   Names names_;
+  std::vector<std::unique_ptr<NodeSteps>> nodes_;
+  size_t optimizer_ = 0;  // its first node
   Schedule out_;
 };
 

@@ -122,15 +122,16 @@ void NodeSteps::shift_handles(int engine, int by) {
 
 // ---- the section
 
-Section NodeSteps::section(NodeSteps* before, NodeSteps* after) {
+Section NodeSteps::section(NodeSteps* before, NodeSteps* after, Next next) {
   if (plan_.nest.empty()) {
     if (before) before->wait_late(section_.variables, section_.body);
     if (after)
       for (int level : {1, 0}) after->issue_early(level, section_.variables, section_.body);
     section_.body.push_back({kernel(0, steps_->whole())});
-    return std::move(section_);
+  } else {
+    tile_loop(before, after);
   }
-  tile_loop(before, after);
+  if (after && next == Next::InAnotherEntry) after->wait_early(section_.variables, section_.body);
   return std::move(section_);
 }
 
@@ -163,7 +164,7 @@ void NodeSteps::prologue(Block& body) {
         fetch(way, way.period, steps_->at(way.period, "next_", body), body);
   }
   for (auto& way : ways_)
-    if (way.in() && way.level == innermost() && way.resident()) wait(way, 0, first, body);
+    if (way.in() && way.level == innermost() && way.resident() && !way.here) wait(way, 0, first, body);
 }
 
 void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, NodeSteps* after, Block& body) {
@@ -287,7 +288,11 @@ void NodeSteps::arrive(const Expr& t, const TileBoxes& tiles, Block& body) {
   by_period([&](auto& way) { return way.in() && way.level == innermost(); },
             [&](int64_t period, int64_t, auto& group) {
               Block now;
-              for (auto* way : group) wait(*way, t / period, tiles, now);
+              for (auto* way : group) {
+                Block one;
+                wait(*way, t / period, tiles, one);
+                guard(way->here ? less(0, t) : Expr(1), std::move(one), now);
+              }
               guard(equal(t % period, 0), std::move(now), body);
             });
 }
@@ -408,6 +413,15 @@ void NodeSteps::issue_early(int memory, std::vector<std::string>& variables, Blo
   auto first = steps_->at(0, "", body);
   for (auto& way : ways_)
     if (way.early && plan_.nest[static_cast<size_t>(way.level)].level == memory) issue(way, 0, first, body);
+  steps_->speak_in(section_.variables);
+}
+
+void NodeSteps::wait_early(std::vector<std::string>& variables, Block& body) {
+  if (plan_.nest.empty()) return;
+  steps_->speak_in(variables);
+  auto first = steps_->at(0, "", body);
+  for (auto& way : ways_)
+    if (way.early) wait(way, 0, first, body), way.here = true;
   steps_->speak_in(section_.variables);
 }
 

@@ -41,6 +41,7 @@ struct Way {
   int outer = -1;                 // the way over the hop outside, in the same direction
   int partner = -1;               // the other direction of an in-place operand
   bool early = false, late = false;
+  bool here = false;  // the first tile has come before the entry point began
   bool deep = false;  // from far away and double buffered: the tile after the next one is on its way as well
   int first_handle = 0, pool = 1;
 
@@ -64,7 +65,9 @@ class NodeSteps {
   std::vector<int> number_handles(const std::vector<int>& first, const std::vector<int>& spare);
   void shift_handles(int engine, int by);
 
-  Section section(NodeSteps* before, NodeSteps* after);
+  // Where the next node belongs to another entry point, what it fetches early has come when this section ends.
+  enum class Next : uint8_t { InThisEntry, InAnotherEntry };
+  Section section(NodeSteps* before, NodeSteps* after, Next next);
 
  private:
   NodeSteps(const Graph& graph, NodeId id, const plan::NodePlan& plan, NodeBuffers buffers,
@@ -83,6 +86,7 @@ class NodeSteps {
   // What stands in the sections around, with names of theirs.
   void issue_early(int level_of_memory, std::vector<std::string>& variables, Block& body);
   void wait_late(std::vector<std::string>& variables, Block& body);
+  void wait_early(std::vector<std::string>& variables, Block& body);
 
   template <class Which, class Each>
   void by_period(Which which, Each each);

@@ -1,4 +1,5 @@
 // What the planner and the scheduler make is right, in every mode.
+#include <functional>
 #include <random>
 
 #include "unit/check/compiled.hpp"
@@ -76,6 +77,38 @@ INSTANTIATE_TEST_SUITE_P(
                     Mode{"twofold2k", true, Buffering::Double, 2048}, Mode{"automatic4k", true, Buffering::Auto, 4096},
                     Mode{"twofold8k", true, Buffering::Double, 8192}),
     [](auto& info) { return info.param.name; });
+
+// What the optimizer's first node finds in L1 was fetched at the end of the training: without that there is nothing.
+TEST(AcrossEntries, TheOptimizerFindsWhatTheTrainingFetched) {
+  auto program = compiled::perceptron("simplemlp", 4);
+  ASSERT_TRUE(program) << program.error().text();
+  auto c = compiled::compile(*program, {});
+  ASSERT_TRUE(c) << c.error().text();
+  ASSERT_TRUE(c->judge()) << c->judge().error().text();
+  auto last = c->schedule.training.back().node.index;
+  auto ahead = [&](const schedule::Step& step) {
+    auto* transfer = std::get_if<schedule::Transfer>(&step.v);
+    return transfer && c->schedule.buffers[static_cast<size_t>(transfer->near.buffer.index)].life.last > last;
+  };
+  int found = 0;
+  std::function<void(schedule::Block&)> drop = [&](schedule::Block& block) {
+    found += static_cast<int>(std::erase_if(block, ahead));
+    for (auto& step : block) {
+      if (auto* loop = std::get_if<schedule::Loop>(&step.v)) drop(loop->body);
+      if (auto* condition = std::get_if<schedule::If>(&step.v)) drop(condition->then);
+    }
+  };
+  auto& section = c->schedule.training.back();
+  drop(section.body);
+  ASSERT_GT(found, 0);
+  for (int i = 0; i < found; ++i) {  // and what waited for them, at its end
+    ASSERT_TRUE(std::holds_alternative<schedule::Wait>(section.body.back().v));
+    section.body.pop_back();
+  }
+  auto verdict = c->judge();
+  ASSERT_FALSE(verdict);
+  EXPECT_NE(verdict.error().text().find("_update"), std::string::npos) << verdict.error().text();
+}
 
 }  // namespace
 }  // namespace tessera

@@ -171,6 +171,51 @@ TEST(Plan, ForcedDoubleGivesTwoSlotsToAllThatChanges) {
   }
 }
 
+// At 64k, three convolutions of resnet8 have room for a second slot of some operand and not of all.
+TEST(Plan, EachOperandHasOneSlotOrTwoByItself) {
+  auto p = train::training_program(train::zoo_model("resnet8", 1).value(), {}, {.loss = train::Loss::CrossEntropy});
+  ASSERT_TRUE(p) << p.error().text();
+  auto plan = make_plan(*p, siracusa(), {.l1 = 65536_B}).value();
+  int mixed = 0;
+  for (size_t n = 0; n < plan.nodes.size(); ++n) {
+    auto& node = plan.nodes[n];
+    if (node.nest.empty()) continue;
+    ops::NodeContext context{p->graph, p->graph.nodes()[n]};
+    auto map = ops::definition(p->graph, context.node).value()->tile_map(context).value();
+    auto loops = make_loops(map, node.nest);
+    int slots[3] = {0, 0, 0};
+    auto count = [&](const std::vector<OperandPlan>& operands, const std::vector<ops::OperandMap>& maps) {
+      for (size_t i = 0; i < operands.size(); ++i)
+        for (auto& hop : operands[i].hops)
+          if (hop.to == 0 && period(maps[i], loops, static_cast<int>(node.nest.size()) - 1) < loops.total())
+            ++slots[hop.slots];
+    };
+    count(node.inputs, map.inputs);
+    count(node.outputs, map.outputs);
+    mixed += slots[1] > 0 && slots[2] > 0 ? 1 : 0;
+  }
+  EXPECT_GT(mixed, 0);
+}
+
+// The first node of the optimizer is fetched under the last of the training, but for what the harness writes between;
+// an update of many micro-batches would fetch it many times, and does so only where nobody waits for it.
+TEST(Plan, TheOptimizersFirstTilesComeUnderTheTraining) {
+  auto early = [](const train::Program& p, const Plan& plan) {
+    for (size_t n = 0; n < plan.nodes.size(); ++n) {
+      if (p.graph.nodes()[n].phase != Phase::Optimizer || plan.nodes[n].nest.empty()) continue;
+      int count = 0;
+      for (auto& operand : plan.nodes[n].inputs)
+        if (!operand.hops.empty() && operand.hops[0].early) ++count;
+      return count;
+    }
+    return -1;
+  };
+  auto p = program("simplemlp");
+  EXPECT_GE(early(p, make_plan(p, siracusa(), {}).value()), 2);
+  EXPECT_EQ(early(p, make_plan(p, siracusa(), {.buffering = Buffering::Single}).value()), 0);
+  EXPECT_LT(early(p, make_plan(p, siracusa(), {.accumulate = 1000}).value()), 2);
+}
+
 TEST(Plan, TheSmallestBudgetThatARefusalNamesWorks) {
   auto p = program("mlp:61-37-10", 3);
   auto target = siracusa();
