@@ -179,13 +179,7 @@ Result<void> Layout::place(int level) {
         }
     }
     if (gave_up) continue;
-    auto& name = level == kL1 ? "L1" : level == kL2 ? "L2" : "L3";
-    return does_not_fit(
-        "'{}' needs {} bytes of {} for its tensors{}: {} are granted", program_.graph.name, solution.height.count, name,
-        budgets_.reserved[static_cast<size_t>(level)].count
-            ? fmt::format(" and {} for code and stacks", budgets_.reserved[static_cast<size_t>(level)].count)
-            : std::string(),
-        budgets_.granted[static_cast<size_t>(level)].count);
+    return too_little(program_, budgets_, level, solution.height);
   }
   plan_.arenas.push_back(arena);
   return {};

@@ -26,7 +26,9 @@ int64_t estimate(const Plan& plan) {
   return sum;
 }
 
-class Planner {
+}  // namespace
+
+class Planning::Planner {
  public:
   Planner(const train::Program& program, const target::Target& target, const Options& options)
       : program_(program),
@@ -34,16 +36,19 @@ class Planner {
         options_(options),
         memo_(options.l1.value_or(target.memories[kL1].size), target.memories[kL1].size) {}
 
-  Result<void> prepare() {
+  Result<void> prepare(const Options& options) {
+    options_ = options;
     CHECK_OK(check_options());
+    if (prepared_) return {};
     TRY(storages_, find_storages(program_, kL2));
     TRY(storages_in_turn_, find_storages(program_, kL2, true));
     TRY(problems_, tiling_problems(program_, target_, options_));
+    prepared_ = true;
     return {};
   }
 
-  Result<Smallest> smallest(LevelId level) {
-    CHECK_OK(prepare());
+  Result<Smallest> smallest(const Options& asked, LevelId level) {
+    CHECK_OK(prepare(asked));
     auto& knob = *std::ranges::find(kKnobs, level, &Knob::level);
     auto options = options_;
     if (auto works = smallest(knob, options, Bytes(-1))) {
@@ -57,8 +62,8 @@ class Planner {
     return Smallest{memory(level), ""};
   }
 
-  Result<Plan> run() {
-    CHECK_OK(prepare());
+  Result<Plan> run(const Options& options) {
+    CHECK_OK(prepare(options));
     auto plan = attempt(options_);
     if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
     return with_way_out(std::move(plan).error());
@@ -83,8 +88,10 @@ class Planner {
   size_t running() const {
     return static_cast<size_t>(std::ranges::count_if(problems_, [](auto& p) { return !p.is_view(); }));
   }
-  Result<Plan> attempt(const Options& options) const;
-  Result<Plan> attempt_with_stacks(const Options& options, LevelId level) const;
+  enum class Want : uint8_t { Best, Any };  // any: whether there is one is the question
+  Result<Plan> attempt(const Options& options, Want want = Want::Best) const;
+  Result<Plan> attempt_with_stacks(const Options& options, LevelId level, Want want) const;
+  bool fits(const Options& options) const { return attempt(options, Want::Any).has_value(); }
   Error with_way_out(Error refusal) const;
   std::string way_out() const;
   std::string less_code() const;
@@ -95,14 +102,15 @@ class Planner {
 
   const train::Program& program_;
   const target::Target& target_;
-  const Options& options_;
+  Options options_;
+  bool prepared_ = false;
   Storages storages_;
   Storages storages_in_turn_;  // the same in less room
   std::vector<NodeProblem> problems_;
   mutable Memo memo_;  // saves time and changes no answer
 };
 
-Result<void> Planner::check_options() const {
+Result<void> Planning::Planner::check_options() const {
   auto limit = [&](std::string_view option, std::optional<Bytes> asked, LevelId level) -> Result<void> {
     if (!asked || *asked <= memory(level)) return {};
     return input_error("{} {}: {} has {}", option, format_bytes(*asked), target_.name, format_bytes(memory(level)))
@@ -118,13 +126,13 @@ Result<void> Planner::check_options() const {
 
 // Stacks belong in the nearest memory: from L2, kernels take twice the time. Unless they would take more than three
 // quarters of what the user grants, or something does not fit beside them.
-Result<Plan> Planner::attempt(const Options& options) const {
+Result<Plan> Planning::Planner::attempt(const Options& options, Want want) const {
   if (stacks() * 4 <= options.l1.value_or(memory(kL1)) * 3)
-    if (auto plan = attempt_with_stacks(options, kL1)) return plan;
-  return attempt_with_stacks(options, kL2);
+    if (auto plan = attempt_with_stacks(options, kL1, want)) return plan;
+  return attempt_with_stacks(options, kL2, want);
 }
 
-Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level) const {
+Result<Plan> Planning::Planner::attempt_with_stacks(const Options& options, LevelId level, Want want) const {
   Budgets budgets;
   budgets.reserved.assign(target_.memories.size(), Bytes(0));
   budgets.reserved[static_cast<size_t>(level)] += stacks();
@@ -134,7 +142,7 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
   auto l2 = options.l2 ? std::min(*options.l2 + budgets.reserved[kL2], memory(kL2)) : memory(kL2);
   budgets.granted = {options.l1.value_or(memory(kL1)), l2, options.l3.value_or(memory(kL3))};
   auto apart = place_and_tile(program_, storages_, problems_, budgets, options, memo_);
-  bool apart_will_do = apart && (options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
+  bool apart_will_do = apart && (want == Want::Any || options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
   if (!apart && apart.error().kind() != ErrorKind::DoesNotFit) return apart;
   if (!apart_will_do && options.tiling)
     if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options, memo_))
@@ -148,22 +156,21 @@ Result<Plan> Planner::attempt_with_stacks(const Options& options, LevelId level)
 }
 
 // What the smallest tiles of some node take of a memory, everything being outside it.
-Bytes Planner::least_tiles(LevelId level) const {
+Bytes Planning::Planner::least_tiles(LevelId level) const {
   Bytes most;
   for (size_t n = 0; n < problems_.size(); ++n) {
     if (problems_[n].is_view()) continue;
     auto p = problems_[n].problem;
     p.input_homes.assign(p.map.inputs.size(), level + 1);
     p.output_homes.assign(p.map.outputs.size(), level + 1);
-    auto& signature = problems_[n].signature;
-    auto least = memo_.least(signature.empty() ? fmt::format("#{}", n) : signature, p);
+    auto least = memo_.least(problems_[n].kind, p);
     most = std::max(most, level == kL1 ? least.l1 : least.l2);
   }
   return most;
 }
 
 // Where the search for a smallest budget begins: close to it, or it takes longer.
-Bytes Planner::guess(const Knob& knob, const Options& options) const {
+Bytes Planning::Planner::guess(const Knob& knob, const Options& options) const {
   const auto positions = program_.graph.nodes().size();
   auto alive = live_bytes((options.tiling ? storages_in_turn_ : storages_).storages, kL2, positions);
   const auto peak = alive.empty() ? 0_B : std::ranges::max(alive);
@@ -175,22 +182,22 @@ Bytes Planner::guess(const Knob& knob, const Options& options) const {
   return std::max(0_B, peak - in_l2);
 }
 
-std::optional<Bytes> Planner::smallest(const Knob& knob, Options options, Bytes refused) const {
+std::optional<Bytes> Planning::Planner::smallest(const Knob& knob, Options options, Bytes refused) const {
   BudgetRange range{refused, memory(knob.level), knob.step, guess(knob, options)};
   return smallest_that(range, [&](Bytes bytes) {
     options.*knob.budget = bytes;
-    return attempt(options).has_value();
+    return fits(options);
   });
 }
 
 // The smallest of one budget where that is enough, or else of all that the user has set.
-std::string Planner::way_out() const {
+std::string Planning::Planner::way_out() const {
   std::vector<const Knob*> tight;
   for (auto& knob : kKnobs)
     if (set(knob) && !(knob.level == kL3 && *options_.l3 == 0_B)) tight.push_back(&knob);
   auto roomy = options_;
   for (auto* knob : tight) roomy.*knob->budget = memory(knob->level);
-  if (tight.empty() || !attempt(roomy)) return {};
+  if (tight.empty() || !fits(roomy)) return {};
   for (auto* knob : tight)
     if (auto works = smallest(*knob, options_, *(options_.*knob->budget)))
       return fmt::format("{} {}", knob->name, format_bytes(*works));
@@ -198,7 +205,7 @@ std::string Planner::way_out() const {
   for (auto* knob : tight) {
     auto as_given = roomy;
     as_given.*knob->budget = options_.*knob->budget;
-    if (attempt(as_given)) {
+    if (fits(as_given)) {
       roomy = as_given;
       continue;
     }
@@ -210,23 +217,23 @@ std::string Planner::way_out() const {
 }
 
 // The most that may be granted to code where that is what leaves too little to tensors; empty where it is not.
-std::string Planner::less_code() const {
+std::string Planning::Planner::less_code() const {
   auto options = options_;
-  auto fits = [&](Bytes code) {
+  auto leaves_enough = [&](Bytes code) {
     options.code = code;
-    return attempt(options).has_value();
+    return fits(options);
   };
   constexpr int64_t kStep = 1024;
-  if (!options_.code || !fits(0_B)) return {};
+  if (!options_.code || !leaves_enough(0_B)) return {};
   int64_t low = 0, high = (options_.code->count + kStep - 1) / kStep;  // low fits, high does not
   while (high - low > 1) {
     auto middle = low + (high - low) / 2;
-    (fits(Bytes(middle * kStep)) ? low : high) = middle;
+    (leaves_enough(Bytes(middle * kStep)) ? low : high) = middle;
   }
   return fmt::format("--code {} leaves enough to tensors", format_bytes(Bytes(low * kStep)));
 }
 
-Error Planner::with_way_out(Error refusal) const {
+Error Planning::Planner::with_way_out(Error refusal) const {
   if (!options_.advise) return refusal;
   if (auto budgets = way_out(); !budgets.empty())
     return std::move(refusal).hint(fmt::format("the smallest that works is {}", budgets));
@@ -237,15 +244,20 @@ Error Planner::with_way_out(Error refusal) const {
   return refusal;
 }
 
-}  // namespace
+Planning::Planning(const train::Program& program, const target::Target& target, const Options& options)
+    : planner_(std::make_unique<Planner>(program, target, options)) {}
+Planning::~Planning() = default;
 
-Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options) {
-  return Planner(program, target, options).run();
+Result<Plan> Planning::plan(const Options& options) {
+  return planner_->run(options);
 }
 
-Result<Smallest> smallest_budget(const train::Program& program, const target::Target& target, const Options& options,
-                                 LevelId level) {
-  return Planner(program, target, options).smallest(level);
+Result<Smallest> Planning::smallest(const Options& options, LevelId level) {
+  return planner_->smallest(options, level);
+}
+
+Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options) {
+  return Planning(program, target, options).plan(options);
 }
 
 }  // namespace tessera::plan

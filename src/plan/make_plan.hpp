@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <memory>
 #include <optional>
 
 #include "base/error.hpp"
@@ -30,7 +31,7 @@ struct Options {
 
 Result<Plan> make_plan(const train::Program& program, const target::Target& target, const Options& options);
 
-// The smallest budgets that refusals name, and `smallest_budget` finds, are multiples of this, by level.
+// The smallest budgets that refusals name, and `Planning::smallest` finds, are multiples of this, by level.
 constexpr std::array<Bytes, 3> kSmallestStep = {Bytes(4), Bytes(256), Bytes(1024)};
 
 // The least of a memory with which everything fits, the other budgets as they are; a refusal where all of it is too
@@ -39,7 +40,20 @@ struct Smallest {
   Bytes budget;
   std::string below;  // what a step less is refused with
 };
-Result<Smallest> smallest_budget(const train::Program& program, const target::Target& target, const Options& options,
-                                 LevelId level);
+
+// Plans for many budgets: what does not depend on them is found once. Options of all calls differ in budgets alone.
+//
+//   Planning planning(program, target, options);   planning.smallest(options, 0);   planning.plan({.l1 = 64k});
+class Planning {
+ public:
+  Planning(const train::Program& program, const target::Target& target, const Options& options);
+  ~Planning();
+  Result<Plan> plan(const Options& options);
+  Result<Smallest> smallest(const Options& options, LevelId level);
+
+ private:
+  class Planner;
+  std::unique_ptr<Planner> planner_;
+};
 
 }  // namespace tessera::plan

@@ -4,19 +4,8 @@
 
 namespace tessera::plan {
 
-namespace {
-
-std::string key_of(const std::string& node, const TilingProblem& p) {
-  auto key = node + "|";
-  for (auto* list : {&p.input_homes, &p.output_homes})
-    for (auto level : *list) key += static_cast<char>('0' + level);
-  return key;
-}
-
-}  // namespace
-
-std::vector<Tiling> Memo::tilings(const std::string& node, const TilingProblem& p) {
-  auto& searched = found_[key_of(node, p)];
+std::vector<Tiling> Memo::tilings(int32_t kind, const TilingProblem& p) {
+  auto& searched = found_[{kind, {p.input_homes, p.output_homes}}];
   if (!searched || searched->most() < p.l1.budget) {
     auto most = p;
     most.l1.budget = p.l1.budget <= usual_ ? usual_ : std::max(most_, p.l1.budget);
@@ -25,10 +14,15 @@ std::vector<Tiling> Memo::tilings(const std::string& node, const TilingProblem& 
   return searched->best(p.l1.budget, p.l2.budget);
 }
 
-Least Memo::least(const std::string& node, const TilingProblem& p) {
-  auto [at, fresh] = least_.try_emplace(key_of(node, p));
+Least Memo::least(int32_t kind, const TilingProblem& p) {
+  auto [at, fresh] = least_.try_emplace({kind, {p.input_homes, p.output_homes}});
   if (fresh) at->second = smallest_budgets(p);
   return at->second;
+}
+
+std::optional<Least> Memo::known_least(int32_t kind, const Homes& homes) const {
+  auto at = least_.find({kind, homes});
+  return at == least_.end() ? std::nullopt : std::optional(at->second);
 }
 
 }  // namespace tessera::plan

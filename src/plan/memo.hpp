@@ -6,25 +6,31 @@
 
 #include <map>
 #include <memory>
-#include <string>
+#include <optional>
+#include <utility>
+#include <vector>
 
 #include "plan/tiling.hpp"
 
 namespace tessera::plan {
+
+using Homes = std::pair<std::vector<LevelId>, std::vector<LevelId>>;  // of inputs and outputs
 
 class Memo {
  public:
   // Budgets of L1: what will usually be asked for at most, and what there is. One search serves all below.
   Memo(Bytes usual, Bytes most) : usual_(usual), most_(most) {}
 
-  // `node` names what decides the answer beside homes and budgets.
-  std::vector<Tiling> tilings(const std::string& node, const TilingProblem& problem);
-  Least least(const std::string& node, const TilingProblem& problem);
+  // `kind` stands for what decides the answer beside homes and budgets.
+  std::vector<Tiling> tilings(int32_t kind, const TilingProblem& problem);
+  Least least(int32_t kind, const TilingProblem& problem);
+  std::optional<Least> known_least(int32_t kind, const Homes& homes) const;  // nothing where nobody has asked yet
 
  private:
+  using Key = std::pair<int32_t, Homes>;
   Bytes usual_, most_;
-  std::map<std::string, std::unique_ptr<Tilings>> found_;
-  std::map<std::string, Least> least_;
+  std::map<Key, std::unique_ptr<Tilings>> found_;
+  std::map<Key, Least> least_;
 };
 
 }  // namespace tessera::plan

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <map>
+#include <tuple>
 
 #include "plan/signature.hpp"
 
@@ -18,9 +19,10 @@ Result<std::vector<NodeProblem>> tiling_problems(const train::Program& program, 
   };
   if (!engine(kL2, kL1)) return internal_error("{}: no DMA engine fills {}", target.name, target.memories[kL1].level);
   std::vector<NodeProblem> out;
+  std::map<std::string, int32_t> kinds;
   for (auto& node : graph.nodes()) {
     TRY(auto* op, ops::definition(graph, node));
-    NodeProblem p{.problem = {.node = {graph, node}}, .signature = {}};
+    NodeProblem p{.problem = {.node = {graph, node}}};
     if (!ops::is_view(*op)) {
       p.problem.op = op;
       TRY(p.problem.map, op->tile_map(p.problem.node));
@@ -32,7 +34,9 @@ Result<std::vector<NodeProblem>> tiling_problems(const train::Program& program, 
       p.problem.l2 = floor(kL2, engine(kL3, kL2));
       p.problem.buffering = options.buffering;
       p.problem.cores = options.cores;
-      p.signature = signature(p.problem.node);
+      auto decides = signature(p.problem.node);
+      if (decides.empty()) decides = fmt::format("#{}", out.size());
+      p.kind = kinds.try_emplace(std::move(decides), static_cast<int32_t>(kinds.size())).first->second;
     }
     out.push_back(std::move(p));
   }
@@ -58,8 +62,12 @@ class Chain {
   // What even the smallest tiles of some node are too large for is refused before any search.
   Result<void> refuse_hopeless() {
     if (!options_.tiling) return {};
-    for (int32_t n = 0; n < static_cast<int32_t>(problems_.size()); ++n)
-      if (!problems_[static_cast<size_t>(n)].is_view()) CHECK_OK(smallest_tiles_fit(node(n)));
+    for (int32_t n = 0; n < static_cast<int32_t>(problems_.size()); ++n) {
+      auto at = static_cast<size_t>(n);
+      if (problems_[at].is_view()) continue;
+      auto known = memo_.known_least(problems_[at].kind, homes(n));
+      if (!known || known->l1 > l1_free_[at] || known->l2 > l2_free_[at]) CHECK_OK(smallest_tiles_fit(node(n)));
+    }
     return {};
   }
 
@@ -87,7 +95,8 @@ class Chain {
 
  private:
   TiledNode node(int32_t position) const;
-  std::string name(const TiledNode& node) const;
+  Homes homes(int32_t position) const;
+  int32_t kind(const TiledNode& node) const { return problems_[static_cast<size_t>(node.position)].kind; }
   Result<void> smallest_tiles_fit(const TiledNode& node) const;
   Result<const Candidates*> candidates_of(const TiledNode& node);
   void choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const;
@@ -102,8 +111,21 @@ class Chain {
   const std::vector<Bytes>&l1_free_, &l2_free_;
   const Options& options_;
   Memo& memo_;
-  std::map<std::string, Candidates> known_;  // nodes that are alike are tiled once
+  std::map<std::tuple<int32_t, std::string, Bytes, Bytes>, Candidates> known_;  // nodes that are alike are tiled once
 };
+
+Homes Chain::homes(int32_t position) const {
+  auto& problem = problems_[static_cast<size_t>(position)].problem;
+  auto& node = problem.node.node;
+  auto level = [&](TensorId t) {
+    auto id = t ? storages_.storage_of[static_cast<size_t>(t.index)] : StorageId{};
+    return id.index < 0 ? kL2 : storages_.storages[static_cast<size_t>(id.index)].level;
+  };
+  Homes out;
+  for (size_t i = 0; i < problem.map.inputs.size(); ++i) out.first.push_back(level(node.inputs[i]));
+  for (size_t o = 0; o < problem.map.outputs.size(); ++o) out.second.push_back(level(node.outputs[o]));
+  return out;
+}
 
 TiledNode Chain::node(int32_t position) const {
   auto& source = problems_[static_cast<size_t>(position)];
@@ -112,13 +134,7 @@ TiledNode Chain::node(int32_t position) const {
   auto home = [&](TensorId t) -> StorageId {
     return t ? storages_.storage_of[static_cast<size_t>(t.index)] : StorageId{};
   };
-  auto level = [&](TensorId t) {
-    auto id = home(t);
-    return id.index < 0 ? kL2 : storages_.storages[static_cast<size_t>(id.index)].level;
-  };
-  for (size_t i = 0; i < out.problem.map.inputs.size(); ++i) out.problem.input_homes.push_back(level(node.inputs[i]));
-  for (size_t o = 0; o < out.problem.map.outputs.size(); ++o)
-    out.problem.output_homes.push_back(level(node.outputs[o]));
+  std::tie(out.problem.input_homes, out.problem.output_homes) = homes(position);
   out.problem.l1.budget = l1_free_[static_cast<size_t>(position)];
   out.problem.l2.budget = l2_free_[static_cast<size_t>(position)];
   auto all = travellers(out.problem);
@@ -144,16 +160,10 @@ bool dense_in_place(const ops::TileMap& map) {
 
 }  // namespace
 
-// Nodes of one name have the same tilings, given the same homes and budgets.
-std::string Chain::name(const TiledNode& node) const {
-  auto& signature = problems_[static_cast<size_t>(node.position)].signature;
-  return signature.empty() ? fmt::format("#{}", node.position) : signature;
-}
-
 Result<void> Chain::smallest_tiles_fit(const TiledNode& node) const {
   auto& p = node.problem;
   auto& n = p.node.node;
-  auto least = memo_.least(name(node), p);
+  auto least = memo_.least(kind(node), p);
   if (least.l1 > p.l1.budget)
     return does_not_fit("node '{}' ({}) does not fit in L1: its smallest tiles take {} bytes of {}", n.name,
                         to_string(n.op), least.l1.count, p.l1.budget.count);
@@ -169,11 +179,10 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
   for (auto* list : {&p.input_homes, &p.output_homes})
     for (auto level : *list) homes += static_cast<char>('0' + level);
   auto far = homes.find(static_cast<char>('0' + kL3)) != std::string::npos;
-  auto key = fmt::format("{}|{}|{}|{}", name(node), homes, p.l1.budget.count, far ? p.l2.budget.count : 0);
-  auto [at, fresh] = known_.try_emplace(std::move(key));
+  auto [at, fresh] = known_.try_emplace({kind(node), homes, p.l1.budget, far ? p.l2.budget : 0_B});
   if (fresh) {
     if (options_.tiling || !dense_in_place(p.map))
-      at->second = memo_.tilings(name(node), p);
+      at->second = memo_.tilings(kind(node), p);
     else if (auto whole = untiled(p))
       at->second = {*whole};
   }

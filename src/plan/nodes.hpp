@@ -13,10 +13,11 @@
 
 namespace tessera::plan {
 
-// A node's tiling problem without budgets and homes, and what decides its answer; no operator for a view.
+// A node's tiling problem without budgets and homes; no operator for a view. Nodes of one kind have the same tilings,
+// given the same homes and budgets.
 struct NodeProblem {
   TilingProblem problem;
-  std::string signature;
+  int32_t kind = -1;
   bool is_view() const { return problem.op == nullptr; }
 };
 Result<std::vector<NodeProblem>> tiling_problems(const train::Program& program, const target::Target& target,

@@ -18,6 +18,16 @@ std::vector<Bytes> free_beside_homes(const Storages& storages, LevelId level, By
   return out;
 }
 
+// The memory that homes alone are too large for: whatever the tiles, nothing comes of it.
+std::optional<LevelId> overfull(const Storages& storages, const Budgets& budgets, size_t positions) {
+  for (auto level : {kL3, kL2, kL1}) {
+    if (static_cast<size_t>(level) >= budgets.granted.size()) continue;
+    auto live = live_bytes(storages.storages, level, positions);
+    if (!live.empty() && std::ranges::max(live) > budgets.arena(level)) return level;
+  }
+  return std::nullopt;
+}
+
 // Slots and homes share the L2 arena; where they do not fit each other by a little, slots get a little less.
 constexpr double kRoom[] = {1.0, 0.97, 0.92, 0.85, 0.75, 0.6};
 
@@ -25,6 +35,8 @@ Result<Plan> with_homes(const train::Program& program, const Storages& storages,
                         const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
                         Memo& memo) {
   auto positions = program.graph.nodes().size();
+  if (auto level = overfull(storages, budgets, positions))
+    return too_little(program, budgets, *level, std::ranges::max(live_bytes(storages.storages, *level, positions)));
   auto l1_free = free_beside_homes(storages, kL1, budgets.arena(kL1), positions);
   auto l2_free = free_beside_homes(storages, kL2, budgets.arena(kL2), positions);
   std::optional<Error> refused;
@@ -41,7 +53,22 @@ Result<Plan> with_homes(const train::Program& program, const Storages& storages,
   return std::unexpected(*refused);
 }
 
+bool same_homes(const Storages& a, const Storages& b) {
+  return std::ranges::equal(a.storages, b.storages, {}, &Storage::level, &Storage::level);
+}
+
 }  // namespace
+
+Error too_little(const train::Program& program, const Budgets& budgets, LevelId level, Bytes needed) {
+  auto at = static_cast<size_t>(level);
+  auto beside = budgets.reserved[at];
+  return does_not_fit("'{}' needs {} bytes of {} for its tensors{}: {} are granted", program.graph.name, needed.count,
+                      level == kL1   ? "L1"
+                      : level == kL2 ? "L2"
+                                     : "L3",
+                      beside > 0_B ? fmt::format(" and {} for code and stacks", beside.count) : std::string(),
+                      budgets.granted[at].count);
+}
 
 Result<Plan> place_and_tile(const train::Program& program, const Storages& found,
                             const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
@@ -64,20 +91,25 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
   Traffic traffic(program, problems, storages);
   // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not.
   std::optional<Error> refused;
+  const auto positions = program.graph.nodes().size();
+  auto before = storages;
   for (int round = 0; round < 12; ++round) {
     if (options.home == Home::Auto && !move_out(storages, traffic, budgets.arena(kL2), round, has_l3)) {
       if (has_l3 || !options.tiling || !move_in(storages, traffic, budgets.arena(kL2), budgets.arena(kL1))) break;
       return with_homes(program, storages, problems, budgets, options, memo);
     }
-    if (options.tiling) {
-      auto near = storages;
-      if (move_near(near, traffic, budgets.arena(kL1)))
-        if (auto plan = with_homes(program, near, problems, budgets, options, memo)) return plan;
-    }
+    if (round > 0 && same_homes(before, storages)) continue;
+    before = storages;
+    auto near = storages;
+    const bool some_near = options.tiling && move_near(near, traffic, budgets.arena(kL1));
+    if (some_near)
+      if (auto plan = with_homes(program, near, problems, budgets, options, memo)) return plan;
     auto plan = with_homes(program, storages, problems, budgets, options, memo);
     if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
     refused = plan.error();
-    if (options.home != Home::Auto || !has_l3) break;
+    // What overflows L3 now does so in every further round.
+    bool too_far = overfull(some_near ? near : storages, budgets, positions) == kL3;
+    if (options.home != Home::Auto || !has_l3 || too_far) break;
   }
   if (refused) return std::unexpected(*refused);
   return does_not_fit("its tensors do not fit into {} bytes of L2 and {} of L3", budgets.arena(kL2).count,

@@ -16,6 +16,9 @@ struct Budgets {
   }
 };
 
+// A memory that is too small for the tensors in it.
+Error too_little(const train::Program& program, const Budgets& budgets, LevelId level, Bytes needed);
+
 // Does not fit: says which memory is too small for what.
 Result<Plan> place_and_tile(const train::Program& program, const Storages& storages,
                             const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,

@@ -236,13 +236,13 @@ void offer(std::vector<T>& found, T one) {
 
 // The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
 template <typename T>
-std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1) {
+std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1, bool as_asked) {
   std::vector<const T*> out;
   for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
     auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
     const T* best = nullptr;
     for (auto& t : found)
-      if (t.l1_bytes <= limit && (!best || t.cycles < best->cycles)) best = &t;
+      if (t.l1_bytes <= limit && t.as_asked >= as_asked && (!best || t.cycles < best->cycles)) best = &t;
     if (best && std::ranges::none_of(out, [&](auto* o) { return o->l1_bytes == best->l1_bytes; })) out.push_back(best);
   }
   return out;
@@ -405,7 +405,7 @@ std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
   for (auto* outer : fitting)
     if (outer->share <= least) offer(found, *outer);
   std::vector<Tiling> out;
-  for (auto* outer : best_of(found, l1)) out.push_back(tiling(*outer));
+  for (auto* outer : best_of(found, l1, as_asked)) out.push_back(tiling(*outer));
   return out;
 }
 
@@ -416,14 +416,10 @@ std::vector<Tiling> Search::best(Bytes l1, Bytes l2) {
   std::vector<Tiling> out;
   for (bool as_asked : {true, false}) {
     if (!out.empty() || (!as_asked && p_.buffering != Buffering::Double)) break;
-    if (far_) {
+    if (far_)
       out = from_outside(l1, l2, as_asked);
-      continue;
-    }
-    std::vector<Tiling> fitting;
-    for (auto& tiling : found_)
-      if (tiling.l1_bytes <= l1 && tiling.as_asked >= as_asked) fitting.push_back(tiling);
-    for (auto* tiling : best_of(fitting, l1)) out.push_back(*tiling);
+    else
+      for (auto* tiling : best_of(found_, l1, as_asked)) out.push_back(*tiling);
   }
   return out;
 }

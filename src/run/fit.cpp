@@ -14,12 +14,12 @@ constexpr plan::LevelId kL1 = 0, kL2 = 1;
 class Fitter {
  public:
   Fitter(const Compiled& loaded, const plan::Options& options, const FitOptions& how)
-      : loaded_(loaded), options_(options), how_(how) {}
+      : loaded_(loaded), options_(options), how_(how), planning_(loaded.program, loaded.target, without_budget()) {}
 
   Result<report::Fit> run() {
     report::Fit fit{.model = loaded_.model, .target = loaded_.target.name};
     say("planning with the budgets as they are");
-    auto plan = plan::make_plan(loaded_.program, loaded_.target, options_);
+    auto plan = planning_.plan(options_);
     if (!plan && plan.error().kind() != ErrorKind::DoesNotFit) return std::move(plan).error();
     if (plan)
       for (auto& arena : plan->arenas) fit.arenas.emplace_back(name(arena.level), arena_of(*plan, arena.level));
@@ -42,6 +42,11 @@ class Fitter {
   Bytes memory(plan::LevelId level) const { return loaded_.target.memories[static_cast<size_t>(level)].size; }
   static std::optional<Bytes>& budget(plan::Options& options, plan::LevelId level) {
     return level == kL1 ? options.l1 : options.l2;
+  }
+  plan::Options without_budget() const {
+    auto options = options_;
+    options.l1 = std::nullopt;
+    return options;
   }
   plan::Options with(plan::LevelId level, std::optional<Bytes> bytes) const {
     auto options = options_;
@@ -69,27 +74,35 @@ class Fitter {
     report::LevelFit fit{.level = name(level), .memory = memory(level).count, .beside = level == kL2};
     fit.budget = budget(given, level).value_or(memory(level)).count;
     say(fmt::format("the smallest {} that works", fit.level));
-    auto target = loaded_.target;
-    auto smallest = plan::smallest_budget(loaded_.program, target, with(level, std::nullopt), level);
-    if (!smallest && smallest.error().kind() == ErrorKind::DoesNotFit) {
-      say(fmt::format("more {} than the chip has", fit.level));
-      target = roomy(level);
-      smallest = plan::smallest_budget(loaded_.program, target, with(level, std::nullopt), level);
-    }
-    if (!smallest) {
-      if (smallest.error().kind() != ErrorKind::DoesNotFit) return std::move(smallest).error();
+    const auto unlimited = with(level, std::nullopt);
+    auto smallest = planning_.smallest(unlimited, level);
+    if (smallest) {
+      CHECK_OK(fill_in(level, planning_, loaded_.target, *smallest, fit));
       return fit;
     }
-    fit.smallest = smallest->budget.count;
-    fit.refusal = smallest->below;
-    CHECK_OK(describe(level, target, smallest->budget, fit));
-    curve(level, target, smallest->budget, fit);
+    if (smallest.error().kind() != ErrorKind::DoesNotFit) return std::move(smallest).error();
+    say(fmt::format("more {} than the chip has", fit.level));
+    auto target = roomy(level);
+    plan::Planning planning(loaded_.program, target, unlimited);
+    smallest = planning.smallest(unlimited, level);
+    if (!smallest && smallest.error().kind() != ErrorKind::DoesNotFit) return std::move(smallest).error();
+    if (smallest) CHECK_OK(fill_in(level, planning, target, *smallest, fit));
     return fit;
   }
 
+  Result<void> fill_in(plan::LevelId level, plan::Planning& planning, const target::Target& target,
+                       const plan::Smallest& smallest, report::LevelFit& fit) {
+    fit.smallest = smallest.budget.count;
+    fit.refusal = smallest.below;
+    TRY(auto plan, planning.plan(with(level, smallest.budget)));
+    CHECK_OK(describe(level, plan, target, fit));
+    curve(level, planning, smallest.budget, fit);
+    return {};
+  }
+
   // The plan with the smallest budget: its arena, and who is alive where that is fullest.
-  Result<void> describe(plan::LevelId level, const target::Target& target, Bytes smallest, report::LevelFit& fit) {
-    TRY(auto plan, plan::make_plan(loaded_.program, target, with(level, smallest)));
+  Result<void> describe(plan::LevelId level, const plan::Plan& plan, const target::Target& target,
+                        report::LevelFit& fit) {
     fit.arena = arena_of(plan, level);
     fit.reserved = plan.reserved[static_cast<size_t>(level)].count;
     auto& graph = loaded_.program.graph;
@@ -126,7 +139,7 @@ class Fitter {
   }
 
   // From the smallest budget to what the user grants, in even steps of a factor.
-  void curve(plan::LevelId level, const target::Target& target, Bytes smallest, report::LevelFit& fit) {
+  void curve(plan::LevelId level, plan::Planning& planning, Bytes smallest, report::LevelFit& fit) {
     const auto most = std::max<int64_t>(fit.budget, smallest.count);
     for (int i = 0; i < how_.points; ++i) {
       const double part = how_.points > 1 ? static_cast<double>(i) / (how_.points - 1) : 0;
@@ -135,13 +148,13 @@ class Fitter {
       bytes = std::clamp<int64_t>(bytes, smallest.count, most);
       if (!fit.curve.empty() && fit.curve.back().budget == bytes) continue;
       say(fmt::format("cycles with {} bytes of {}", bytes, fit.level));
-      fit.curve.push_back(point(target, with(level, Bytes(bytes)), bytes));
+      fit.curve.push_back(point(planning, with(level, Bytes(bytes)), bytes));
     }
   }
 
-  report::FitPoint point(const target::Target& target, const plan::Options& options, int64_t bytes) const {
+  report::FitPoint point(plan::Planning& planning, const plan::Options& options, int64_t bytes) const {
     report::FitPoint point{.budget = bytes};
-    auto plan = plan::make_plan(loaded_.program, target, options);
+    auto plan = planning.plan(options);
     if (!plan) return point;
     double training = 0, optimizer = 0;
     for (size_t n = 0; n < plan->nodes.size(); ++n)
@@ -155,6 +168,7 @@ class Fitter {
   const Compiled& loaded_;
   const plan::Options options_;
   const FitOptions& how_;
+  plan::Planning planning_;
 };
 
 }  // namespace
