@@ -1,6 +1,7 @@
 // ts_config.h and config.c: what the kernels and the harness need to know of this network.
 #include "emit/names.hpp"
 #include "emit/source.hpp"
+#include "emit/statements.hpp"
 
 namespace tessera::emit {
 
@@ -38,6 +39,9 @@ class Config {
 
  private:
   void add(const std::string& line) { text_ += line + "\n"; }
+  void add(const Statement& statement) {
+    for (const auto& line : wrapped(statement)) add(line);
+  }
   bool training() const { return source_.program.training(); }
   bool has_reference() const { return !source_.options.reference_losses.empty(); }
   int64_t runs() const { return int64_t{source_.options.steps} * source_.options.accumulate; }
@@ -48,14 +52,21 @@ class Config {
     const bool in_ram = data_in_ram(source_);
     if (in_ram) {
       add("#if defined TS_CHIP || defined TS_BOARD /* bytes from the first in the external RAM, by the files there */");
-      add("static const struct ts_file files[] = {");
-      for (const auto& f : files)
-        add(fmt::format("    {{{}, {}, {}}},", c_string(f.path.substr(f.path.rfind('/') + 1)), f.offset, f.bytes));
-      add("};");
-      for (const auto& f : files) add(fmt::format("#define {} ((const uint8_t*)(uintptr_t){}u)", f.symbol, f.offset));
+      std::vector<std::string> rows, offsets;
+      for (const auto& f : files) {
+        rows.push_back(
+            fmt::format("{{{}, {}, {}}}", c_string(f.path.substr(f.path.rfind('/') + 1)), f.offset, f.bytes));
+        offsets.push_back(fmt::format("{} = {}", f.symbol, f.offset));
+      }
+      add({0, "static const struct ts_file files[] = { ", rows, " };"});
+      add({0, "enum { ", offsets, " };"});
+      add("#define TS_DATA(symbol) ((const uint8_t*)(uintptr_t)symbol)");
       add("#else");
     }
-    for (const auto& f : files) add(fmt::format("extern const uint8_t {}[];", f.symbol));
+    std::vector<std::string> arrays;
+    for (const auto& f : files) arrays.push_back(f.symbol + "[]");
+    if (!arrays.empty()) add({0, "extern const uint8_t ", arrays, ";"});
+    add("#define TS_DATA(symbol) symbol");
     if (in_ram) add("#endif");
     return {};
   }
@@ -119,8 +130,8 @@ class Config {
       int64_t batch = type.shape.empty() ? 1 : type.shape[0];
       int64_t sample_bytes = type.bytes().count / batch;
       auto count = static_cast<int64_t>(s.data->bytes().size()) / sample_bytes;
-      add(fmt::format("    {{.home = {},\n     .samples = {}, .batch = {}, .sample_bytes = {}, .count = {}}},", home,
-                      s.symbol, batch, sample_bytes, count));
+      add(fmt::format("    {{.home = {},\n     .samples = TS_DATA({}), .batch = {}, .sample_bytes = {}, .count = {}}},",
+                      home, s.symbol, batch, sample_bytes, count));
     }
     add("};");
     pointers_ += "    .inputs = inputs,\n";
@@ -131,8 +142,8 @@ class Config {
     if (images_.empty()) return {};
     add("static const struct ts_initial initial[] = {");
     for (const auto& i : images_)
-      add(fmt::format("    {{{}, {}, {}}},", i.home->offset.count, source_.graph().at(i.tensor).type.bytes().count,
-                      i.symbol));
+      add(fmt::format("    {{{}, {}, TS_DATA({})}},", i.home->offset.count,
+                      source_.graph().at(i.tensor).type.bytes().count, i.symbol));
     add("};");
     pointers_ += "    .initial = initial,\n";
     counts_ += fmt::format("    .initial_count = {},\n", images_.size());

@@ -1,6 +1,7 @@
 #include "emit/statements.hpp"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "emit/names.hpp"
@@ -342,18 +343,19 @@ std::vector<Statement> statements(const Section& section, const SectionContext& 
 
 std::vector<std::string> text_of(const std::vector<Statement>& statements) {
   std::vector<std::string> lines;
-  bool waits = false;  // whether the last line is one of waits, which may stand side by side
+  bool waits = false;  // whether the last line is one of waits alone
   for (const auto& s : statements) {
     auto more = wrapped(s);
-    bool wait = (s.head == "done(" || s.head == "ram_done(") && more.size() == 1;
+    bool wait = s.head == "done(" || s.head == "ram_done(";
+    bool transfer = !wait && std::ranges::any_of(std::array{"fetch", "send", "ram_fetch", "ram_send"},
+                                                 [&](auto* name) { return s.head.starts_with(name); });
     auto margin = static_cast<size_t>(s.indent) * 2;
-    if (wait && waits && lines.back().find_first_not_of(' ') == margin &&
-        lines.back().size() + more[0].size() - margin + 1 <= widest) {
+    if (waits && (wait || transfer) && more.size() == 1 && lines.back().find_first_not_of(' ') == margin &&
+        lines.back().size() + more[0].size() - margin + 1 <= widest)
       lines.back() += " " + more[0].substr(margin);
-      continue;
-    }
-    lines.insert(lines.end(), more.begin(), more.end());
-    waits = wait;
+    else
+      lines.insert(lines.end(), more.begin(), more.end());
+    waits = wait && more.size() == 1;
   }
   return lines;
 }

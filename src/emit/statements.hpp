@@ -36,7 +36,7 @@ std::vector<Statement> statements(const schedule::Section& section, const Sectio
 
 // In as few lines of at most 120 columns as the arguments allow.
 std::vector<std::string> wrapped(const Statement& statement);
-// The same for all of them; waits that follow each other share a line.
+// The same for all of them; waits that follow each other share a line, with the transfer that waited for them.
 std::vector<std::string> text_of(const std::vector<Statement>& statements);
 
 // The buffers that a section's steps touch, in order of their number, and what each of them holds: the name of a

@@ -17,6 +17,7 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
                  const Loops& loops, double kernels)
     : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
   const auto near = static_cast<int>(nest.size()) - 1;
+  if (p.l2.engine) queue_ = p.l2.engine->in_flight;
   for (size_t i = 0; i < travellers.size(); ++i) {
     auto& t = travellers[i];
     const bool far = passes_l2(t) && near > 0;
@@ -43,21 +44,37 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
   }
 }
 
-// Every set while few lanes move; else all, all but one, all of a hop, none.
+// What comes from L3 has its next tile on its way, and the one after that where L1 has one slot, which waits for it at
+// the last moment; of what goes, two tiles may be.
+bool Buffers::queue_holds(uint32_t twice) const {
+  int requests = 0;
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    if (lanes_[i].l1) continue;
+    const bool two = twice >> i & 1, behind = i > 0 && lanes_[i - 1].traveller == lanes_[i].traveller;
+    const bool early = behind && (twice >> (i - 1) & 1);
+    if (lanes_[i].in > 0) requests += two && !early ? 2 : 1;
+    if (lanes_[i].out > 0) requests += two ? 2 : 1;
+  }
+  return requests <= queue_;
+}
+
+// Every set while few lanes move; else all, all but one, all of a hop, none. More than the engine's queue holds is none
+// of them.
 std::vector<uint32_t> Buffers::choices() const {
   constexpr int kFew = 4;
   std::vector<uint32_t> out{movers_};
   if (std::popcount(movers_) <= kFew) {
     while (out.back() != 0) out.push_back((out.back() - 1) & movers_);
-    return out;
+  } else {
+    uint32_t near = 0;
+    for (size_t i = 0; i < lanes_.size(); ++i) {
+      if (movers_ >> i & 1) out.push_back(movers_ & ~(1u << i));
+      if (lanes_[i].l1) near |= 1u << i;
+    }
+    if (auto hop = movers_ & near; hop != 0 && hop != movers_) out.insert(out.end(), {hop, movers_ & ~near});
+    out.push_back(0);
   }
-  uint32_t near = 0;
-  for (size_t i = 0; i < lanes_.size(); ++i) {
-    if (movers_ >> i & 1) out.push_back(movers_ & ~(1u << i));
-    if (lanes_[i].l1) near |= 1u << i;
-  }
-  if (auto hop = movers_ & near; hop != 0 && hop != movers_) out.insert(out.end(), {hop, movers_ & ~near});
-  out.push_back(0);
+  std::erase_if(out, [&](uint32_t twice) { return twice != 0 && !queue_holds(twice); });
   return out;
 }
 

@@ -37,12 +37,14 @@ class Buffers {
 
  private:
   double at_each_turn(size_t far, uint32_t twice) const;
+  bool queue_holds(uint32_t twice) const;
 
   const std::vector<TileLevel>& nest_;
   std::vector<Lane> lanes_;
   size_t travellers_;
   uint32_t movers_ = 0;
   double kernels_, tiles_;
+  int queue_ = 0;  // requests of the engine that brings tiles from L3
 };
 
 }  // namespace tessera::plan

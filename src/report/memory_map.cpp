@@ -118,8 +118,9 @@ class Picture {
     const auto peak = peak_of(blocks_, panel.level);
     const auto& arena = *std::ranges::find(subject_.plan.arenas, panel.level, &plan::Arena::level);
     const double x = (axis_.x_at(axis_.step(peak.position)) + axis_.x_at(axis_.step(peak.position) + 1)) / 2;
-    const auto text = fmt::format("{}: {} bytes; peak {} at {}; lower bound {}", level_name(panel.level),
-                                  arena.size.count, peak.live.count, node_name(peak.position), arena.lower_bound.count);
+    const auto text =
+        fmt::format("{}: {} bytes, lower bound {}; the peak is at {}, where {} are in use", level_name(panel.level),
+                    arena.size.count, arena.lower_bound.count, node_name(peak.position), peak.live.count);
     out_ += fmt::format(
         "<g fill=\"none\" stroke=\"#c00\" stroke-width=\"1.5\"><path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" "
         "stroke-dasharray=\"6 3\"/><path d=\"M{3:.0f} {1:.1f}H{4:.0f}\"/><title>{5}</title></g>\n",
@@ -146,10 +147,11 @@ class Picture {
     const auto first = std::ranges::find_if(
         positions, [&](int32_t p) { return subject_.graph.at(NodeId{p}).phase == Phase::Optimizer; });
     if (first == positions.end() || first == positions.begin()) return;
+    const double x = axis_.x_at(static_cast<size_t>(first - positions.begin()));
     out_ += fmt::format(
-        "<path d=\"M{0:.1f} {1:.0f}V{2:.1f}\" stroke=\"#06c\" stroke-width=\"1.5\" stroke-dasharray=\"2 3\"><title>the "
-        "optimizer's nodes begin</title></path>\n",
-        axis_.x_at(static_cast<size_t>(first - positions.begin())), kTop, y - kGap);
+        "<path d=\"M{0:.1f} {1:.0f}V{2:.1f}\" stroke=\"#06c\" stroke-width=\"1.5\" stroke-dasharray=\"2 3\"/>"
+        "<text x=\"{3:.1f}\" y=\"{4:.1f}\" font-size=\"15\" fill=\"#06c\">update</text>\n",
+        x, kTop, y - kGap, x + 4, kTop - 7);
   }
 
   const MapSubject& subject_;

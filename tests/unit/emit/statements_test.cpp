@@ -95,6 +95,12 @@ TEST(Statements, TheExternalRamHasItsOwnRequests) {
             "  ram_done(2);\n");
 }
 
+TEST(Statements, ATransferStandsBesideTheWaitsBeforeIt) {
+  EXPECT_EQ(Fixture().text({{}, {}, {Step{Wait{0}}, Step{Wait{1}}, Step{fetch(0, 0, 0)}, Step{fetch(1, 512, 1)}}}),
+            "  done(0); done(1); fetch(L2_x, L1_x, 512, 0);\n"
+            "  fetch(L2_x + 512, L1_x + 512, 512, 1);\n");
+}
+
 TEST(Statements, AHandleOfTwoKindsOfEnginesIsRefused) {
   Transfer ram{.engine = 1, .far = {{2}, 0, 0}, .near = {{0}, 0, 0}, .line = 256, .handle = 2};
   EXPECT_EQ(Fixture().text({{}, {}, {Step{ram}, Step{fetch(0, 0, 2)}}}), "handle 2 serves two kinds of engines");
