@@ -185,7 +185,7 @@ class Search {
 
   std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
   void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
-  std::vector<size_t> inside(Bytes l1, bool as_asked) const;
+  std::vector<size_t> inside(Bytes l1, Bytes l2, bool as_asked) const;
   std::vector<Outer>& spread_outwards(size_t inner);
   Tiling tiling(const Outer& outer) const;
   std::vector<Tiling> from_outside(Bytes l1, Bytes l2, bool as_asked);
@@ -377,12 +377,18 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
   return at->second;
 }
 
-// The fastest tilings of L1 within a budget, by their places; where there are too many to try, the smallest beside
-// them.
-std::vector<size_t> Search::inside(Bytes l1, bool as_asked) const {
+// The fastest tilings of L1 within the budgets, by their places; where there are too many to try, the smallest beside
+// them. What is around a tile in L2 is at least as large as the tile.
+std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) const {
+  auto least_outside = [&](const Tiling& tiling) {
+    Bytes bytes;
+    for (auto& t : travellers_)
+      if (passes_l2(t)) bytes += slot_size(t, tiling.nest[0].tile, p_.l2);
+    return bytes;
+  };
   std::vector<size_t> out;
   for (size_t i = 0; i < found_.size(); ++i)
-    if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked) out.push_back(i);
+    if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked && least_outside(found_[i]) <= l2) out.push_back(i);
   std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].cycles, i); });
   constexpr size_t kTried = 24;
   auto smallest = std::ranges::min_element(out, {}, [&](size_t i) { return found_[i].l1_bytes; });
@@ -391,16 +397,19 @@ std::vector<size_t> Search::inside(Bytes l1, bool as_asked) const {
 }
 
 // What comes from L3: the best tilings of L1, each in the outer tiles that suit it. The bus is slow and all operators
-// share it: nothing comes twice that could come once.
+// share it: nothing comes twice that could come once, unless that takes several times as long (tiles of an element).
 std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
   std::vector<Outer*> fitting;
-  double least = std::numeric_limits<double>::infinity();
-  for (auto i : inside(l1, as_asked))
+  double least = std::numeric_limits<double>::infinity(), fastest = least;
+  for (auto i : inside(l1, l2, as_asked))
     for (auto& outer : spread_outwards(i)) {
       if (outer.l1_bytes > l1 || outer.l2_bytes > l2 || outer.as_asked < as_asked) continue;
       fitting.push_back(&outer);
-      least = std::min(least, outer.share);
+      fastest = std::min(fastest, outer.cycles);
     }
+  constexpr double kPatience = 4;
+  for (auto* outer : fitting)
+    if (outer->cycles <= kPatience * fastest) least = std::min(least, outer->share);
   std::vector<Outer> found;
   for (auto* outer : fitting)
     if (outer->share <= least) offer(found, *outer);

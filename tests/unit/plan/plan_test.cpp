@@ -216,6 +216,17 @@ TEST(Plan, TheOptimizersFirstTilesComeUnderTheTraining) {
   EXPECT_LT(early(p, make_plan(p, siracusa(), {.accumulate = 1000}).value()), 2);
 }
 
+TEST(Plan, LittleL2DoesNotMakeTilesOfAnElement) {
+  auto p = program("cct:tiny");
+  auto cycles = [&](int64_t l2) {
+    auto plan = make_plan(p, siracusa(), {.home = Home::L3, .l2 = Bytes(l2)}).value();
+    int64_t sum = 0;
+    for (auto& node : plan.nodes) sum += node.estimate.count;
+    return sum;
+  };
+  EXPECT_LT(cycles(8 * 1024), 4 * cycles(512 * 1024));
+}
+
 TEST(Plan, TheSmallestBudgetThatARefusalNamesWorks) {
   auto p = program("mlp:61-37-10", 3);
   auto target = siracusa();
