@@ -47,6 +47,13 @@ Result<MachineConfig> machine_for(const std::optional<target::Board>& board, con
   if (options.sram_unlimited) machine.sram_bytes = 0;
   machine.mlen = options.mlen.value_or(tile.mlen);
   machine.blen = options.blen.value_or(tile.blen);
+  if (board && !options.sram_unlimited)
+    for (const auto& t : board->too_large)
+      if (machine.mlen >= t.mlen && machine.blen >= t.blen)
+        return does_not_fit("{} has no room for a tile of {}/{}: {}/{} is known not to fit", board->name, machine.mlen,
+                            machine.blen, t.mlen, t.blen)
+            .hint(fmt::format("--mlen {} --blen {} fit; --sram unlimited lifts the board's limit",
+                              board->tiles.back().mlen, board->tiles.back().blen));
   machine.hlen = options.hlen.value_or(static_cast<int>(std::min<int64_t>(model.head_dim, machine.mlen)));
   return machine;
 }

@@ -3,6 +3,7 @@
 //   MachineConfig{.mlen = 64, .blen = 16, .hlen = 64, .latency = artix7_latency, .clock_hz = 100'000'000}
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 #include "accel/latency.hpp"
@@ -11,6 +12,10 @@
 #include "memory/time.hpp"
 
 namespace tessera::accel {
+
+constexpr int64_t fp_sram_words = 1024;   // bf16
+constexpr int64_t int_sram_words = 1024;  // u32
+constexpr int64_t small_sram_bytes = fp_sram_words * 2 + int_sram_words * 4;
 
 struct MachineConfig {
   int mlen = 64;  // edge of a matrix tile, and width of a vector row
@@ -33,6 +38,10 @@ struct MachineConfig {
   // Tiles stay in their 8-bit form on chip.
   int64_t matrix_sram_bytes() const { return matrix_tiles * weights.bytes(tile_elements()); }
   int64_t vector_sram_bytes() const { return vector_rows * mlen * 2; }
+  // What the program leaves of it; none where there is no limit, since nobody knows what there is.
+  Bytes spare_sram() const {
+    return Bytes(std::max<int64_t>(0, sram_bytes - matrix_sram_bytes() - vector_sram_bytes() - small_sram_bytes));
+  }
 
   // Whole cycles are exact at any clock: 300 MHz has no whole picoseconds, its third cycle ends at 10 000 ps.
   memory::Picoseconds time_of(int64_t cycles) const {
@@ -44,10 +53,6 @@ struct MachineConfig {
     return static_cast<int64_t>((static_cast<__int128>(time.count) * clock_hz + 999'999'999'999) / 1'000'000'000'000);
   }
 };
-
-constexpr int64_t fp_sram_words = 1024;   // bf16
-constexpr int64_t int_sram_words = 1024;  // u32
-constexpr int64_t small_sram_bytes = fp_sram_words * 2 + int_sram_words * 4;
 
 // Edges that divide each other, a block that divides a head, a clock, and SRAMs within what there is.
 Result<void> check(const MachineConfig& config);

@@ -76,6 +76,8 @@ class MemoryModel {
   virtual void left_by_earlier_passes(uint64_t, Bytes) {}
   // The program reads a layer's weights more than once before it goes on to the next.
   virtual void weights_are_read_again() {}
+  // SRAM that the program leaves free: what is brought ahead may wait there.
+  virtual void spare_sram(Bytes) {}
   // When the transfer's last line is there. Simulates as far as that; a transfer may be asked for once or often.
   virtual memory::Picoseconds finish(TransferId id) = 0;
   // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.

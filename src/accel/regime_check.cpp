@@ -10,6 +10,7 @@ namespace {
 using enum MemoryModelKind;
 
 constexpr int64_t kSmallLayers = 6, kSmallContext = 128;
+constexpr uint64_t kAmple = uint64_t{64} << 20;
 
 Model small_model(const Model& model, const MachineConfig& machine) {
   auto m = model;
@@ -42,9 +43,15 @@ Result<std::vector<CompositionCheck>> check_composition(const Model& model, cons
   const auto small = small_model(model, machine);
   PieceStore store;
   std::vector<CompositionCheck> checks;
-  const auto check = [&](const char* phase, const MachineConfig& on, MemoryModelKind regime,
-                         DecoderOptions options) -> Result<void> {
-    RegimePieces pieces(small, on, board, link, uint64_t{64} << 20, store);
+  // `tight`: the cache of two layers and a half is what the memory has room for.
+  const auto check = [&](const char* phase, const MachineConfig& on, MemoryModelKind regime, DecoderOptions options,
+                         bool tight = false) -> Result<void> {
+    auto capacity = kAmple;
+    if (tight) {
+      TRY(const auto all, RegimePieces(small, on, board, link, kAmple, store).bytes_of(options));
+      capacity = all.weight + all.activation + all.kv * 5 / static_cast<uint64_t>(2 * small.layers);
+    }
+    RegimePieces pieces(small, on, board, link, capacity, store);
     TRY(const auto composed,
         options.past ? pieces.decode(regime, options.past + 1) : pieces.prefill(regime, options.tokens));
     TRY(const auto program, compile_decoder(small, on, options));
@@ -53,21 +60,22 @@ Result<std::vector<CompositionCheck>> check_composition(const Model& model, cons
     memory.regions = program.regions();
     TRY(const auto memory_model, make_memory_model(memory));
     TRY(const auto run, run_program(program, *memory_model, {}));
-    checks.push_back({fmt::format("{}, {}, {} layers, context {}", phase, name_of(regime), small.layers,
-                                  options.past + options.tokens),
+    checks.push_back({fmt::format("{}, {}, {} layers, context {}{}", phase, name_of(regime), small.layers,
+                                  options.past + options.tokens, tight ? ", KV beyond the memory" : ""),
                       composed.seconds, static_cast<double>(run.total.count) * 1e-12});
     return {};
   };
   const auto blocks = with_blocks(small, machine);
-  for (auto regime : {Resident, KvSwap, WeightStream}) {
-    if (regime != Resident && !link) continue;
-    CHECK_OK(check("prefill", machine, regime, {.tokens = kSmallContext, .context = kSmallContext}));
-    if (model.causal)
-      CHECK_OK(check("decode", machine, regime, {.past = kSmallContext - 1, .tokens = 1, .context = kSmallContext}));
-    if (blocks)
-      CHECK_OK(
-          check("prefill in blocks", *blocks, regime, {.tokens = 2 * kSmallContext, .context = 2 * kSmallContext}));
-  }
+  const DecoderOptions prompt{.tokens = kSmallContext, .context = kSmallContext},
+      token{.past = kSmallContext - 1, .tokens = 1, .context = kSmallContext},
+      long_prompt{.tokens = 2 * kSmallContext, .context = 2 * kSmallContext};
+  for (auto regime : {Resident, KvSwap, WeightStream})
+    for (bool tight : {false, true}) {
+      if (regime != Resident ? !link : tight) continue;
+      CHECK_OK(check("prefill", machine, regime, prompt, tight));
+      if (model.causal) CHECK_OK(check("decode", machine, regime, token, tight));
+      if (blocks) CHECK_OK(check("prefill in blocks", *blocks, regime, long_prompt, tight));
+    }
   return checks;
 }
 

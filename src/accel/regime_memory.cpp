@@ -14,6 +14,10 @@ int64_t sustained(const memory::DramTiming& t) {
   return static_cast<int64_t>(static_cast<double>(t.peak_bytes_per_second()) * (1 - refresh));
 }
 
+// What the machine's port takes of that: a little less than the DDR gives when it is read in order, so that weights off
+// the wire are never faster than weights that are there.
+constexpr double kPort = 0.98;
+
 }  // namespace
 
 RegimeMemory::RegimeMemory(RegimeSettings settings, std::vector<Region> regions, std::vector<Region> managed)
@@ -33,6 +37,8 @@ RegimeMemory::RegimeMemory(RegimeSettings settings, std::vector<Region> regions,
   }
   make_units();
   StreamOwner& owner = *this;
+  port_line_ = memory::duration_of(Bytes(line_bytes), static_cast<int64_t>(kPort * static_cast<double>(bulk_rate_)));
+  port_latency_ = settings_.dram.tck * (settings_.dram.rcd + settings_.dram.cl);
   if (settings_.weights == Treatment::Stream)
     stream_ = std::make_unique<WeightStreamer>(map_, *link_, owner, settings_.ring, bulk_rate_);
   if (settings_.keep_last_layers) warm_layers();
@@ -97,6 +103,10 @@ void RegimeMemory::weights_are_read_again() {
   if (stream_) stream_->keep_lines();
 }
 
+void RegimeMemory::spare_sram(Bytes bytes) {
+  if (stream_) stream_->use_sram(bytes);
+}
+
 void RegimeMemory::serve(const LineRequest& line, uint64_t transfer) {
   const int region = map_.find(line.address);
   const auto treatment = region < 0 ? Treatment::Memory : state(region).treatment;
@@ -115,8 +125,28 @@ void RegimeMemory::from_memory(uint64_t address, bool write, int region, uint64_
   dram_.request(address, write, *this, tag(What::Line, region, transfer));
 }
 
-// The machine has one port to its memory, the controller's: a streamed line takes it as long as a resident one.
-void RegimeMemory::streamed_line(int region, uint64_t line, uint64_t transfer) {
+// The machine has one port to its memory, as wide as the DDR: a line that goes past the DDR takes it as long as one
+// from there, which has the right of way.
+void RegimeMemory::streamed_line(uint64_t transfer) {
+  port_free_ = std::max(port_free_, events_.now()) + port_line_;
+  const auto done = port_free_ + port_latency_;
+  if (!on_port_.empty() && on_port_.back().transfer == transfer) {  // only the last one matters to anyone
+    ++on_port_.back().lines, on_port_.back().done = done;
+    return;
+  }
+  on_port_.push_back({transfer, 1, done});
+  if (on_port_.size() == 1) events_.at(done, *this, tag(What::Port, -1, 0));
+}
+
+void RegimeMemory::port_delivers() {
+  if (const auto first = on_port_.front(); first.done <= events_.now()) {
+    on_port_.pop_front();
+    line_delivered(first.transfer, first.lines);
+  }
+  if (!on_port_.empty()) events_.at(on_port_.front().done, *this, tag(What::Port, -1, 0));
+}
+
+void RegimeMemory::line_in_ring(int region, uint64_t line, uint64_t transfer) {
   from_memory((map_[region].offset / line_bytes + line) * line_bytes, false, -1, transfer);
 }
 
@@ -139,15 +169,21 @@ void RegimeMemory::line_done(uint64_t t) {
     if (--state(region).writes_left == 0 && state(region).all_arrived) loaded(region);
     return;
   }
+  if (what == What::Port) return port_delivers();
+  line_delivered(t & 0xfffffffff);
+  if (stream_) port_free_ = std::max(port_free_, events_.now() - port_line_) + port_line_;
   if (--foreground_ == 0 && stream_) stream_->advance();
-  auto& transfer = transfers_[t & 0xfffffffff];
-  if (--transfer.left == 0) {
-    transfer.done = events_.now();
-    --open_transfers_;
-  }
   if (region < 0) return;
   state(region).pool->unpin(state(region).unit);
   retry_blocked();
+}
+
+void RegimeMemory::line_delivered(uint64_t transfer, uint64_t lines) {
+  auto& t = transfers_[transfer];
+  t.left -= lines;
+  if (t.left > 0) return;
+  t.done = events_.now();
+  --open_transfers_;
 }
 
 void RegimeMemory::arrived(uint64_t t, Bytes bytes, bool last) {
@@ -155,10 +191,7 @@ void RegimeMemory::arrived(uint64_t t, Bytes bytes, bool last) {
   if (what == What::Load)
     return brought_piece(static_cast<int>(t >> 36 & 0xffffff) - 1, static_cast<uint64_t>(bytes.count), last);
   if (what != What::Host || !last) return;
-  auto& transfer = transfers_[t & 0xfffffffff];
-  transfer.left = 0;
-  transfer.done = events_.now();
-  --open_transfers_;
+  line_delivered(t & 0xfffffffff);
 }
 
 void RegimeMemory::wire_free() {

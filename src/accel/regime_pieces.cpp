@@ -12,8 +12,9 @@ using enum MemoryModelKind;
 
 // Layers at the beginning and the end of a run differ: nothing was brought ahead yet, nothing is any more.
 constexpr int64_t kLayers = 4;
-constexpr int64_t kBlockLayers = 2;   // of a block of rows: the second one meets what the first left
-constexpr double kLargeLayer = 48e6;  // bytes; one such layer says enough, and takes long enough to simulate
+constexpr int64_t kBlockLayers = 2;     // of a block of rows: the second one meets what the first left
+constexpr int64_t kLongContext = 2048;  // where that is next to nothing of a block
+constexpr double kLargeLayer = 48e6;    // bytes; one such layer says enough, and takes long enough to simulate
 
 std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions& o, const MemorySetup& s,
                    const Rooms& rooms) {
@@ -110,10 +111,11 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
   options.head = false;
   options.layers = model_.layers;
   TRY(const auto whole, bytes_of(options));
-  options.layers = measured_layers();
   auto memory = memory_for(regime, whole);
   // What stays from step to step need not be swapped.
   if (regime == KvSwap && options.past && memory.rooms->kv_stays) memory = memory_for(Resident, whole);
+  // With everything there, nothing is brought ahead: one layer between two others says all.
+  options.layers = std::min(measured_layers(), memory.kind == Resident ? 3 : kLayers);
   TRY(const auto piece, store_.run(model_, machine_, options, memory));
   const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)];
   const auto more = static_cast<double>(model_.layers - options.layers);
@@ -174,8 +176,10 @@ Result<double> RegimePieces::part_of_layer(const DecoderOptions& options) {
 // middle and at the end give the curve of all; where every token sees every other, the curve is over their number.
 Result<RegimePieces::Blocks> RegimePieces::in_blocks(int64_t context, int64_t rows) {
   Blocks b{.chunks = static_cast<double>(context) / static_cast<double>(rows)};
-  DecoderOptions options{
-      .layers = std::min(measured_layers(), kBlockLayers), .tokens = 2 * rows, .context = context, .head = false};
+  DecoderOptions options{.layers = context < kLongContext ? std::min(measured_layers(), kBlockLayers) : 1,
+                         .tokens = 2 * rows,
+                         .context = context,
+                         .head = false};
   const auto n = static_cast<int64_t>(std::ceil(b.chunks));
   if (!model_.causal) {
     TRY(const auto two, part_of_layer(options));

@@ -22,6 +22,7 @@ void say_what_is_there(const Program& program, MemoryModel& memory) {
   auto machine = program.machine;
   const auto shape = shape_decoder(program.model, machine, program.options);
   if (shape && !shape->single_chunk()) memory.weights_are_read_again();
+  memory.spare_sram(program.machine.spare_sram());
   const bool first = program.options.past == 0;
   for (const auto kind : {Kind::Kv, Kind::Activation})
     for (const auto& p : program.placements) {

@@ -52,12 +52,14 @@ void WeightStreamer::enter(int layer) {
     if (i != layer && i != layer + 1) leave(layers_[static_cast<size_t>(i)]);
   if (layer != current_ + 1 && current_ >= 0) leave(layers_[static_cast<size_t>(layer)]);  // another pass: anew
   current_ = layer;
-  if (ahead_layer_ != layer && ahead_layer_ != layer + 1) ahead_layer_ = layer, ahead_region_ = 0, ahead_line_ = 0;
+  for (auto* cursor : {&to_sram_, &to_ring_})
+    if (cursor->layer != layer && cursor->layer != layer + 1) *cursor = {.layer = layer};
 }
 
 void WeightStreamer::leave(Layer& layer) {
-  ring_used_ -= layer.ring_lines;
-  layer.ring_lines = 0;
+  ring_used_ -= std::exchange(layer.ring_lines, 0);
+  sram_used_ -= std::exchange(layer.sram_lines, 0);
+  held_ -= std::exchange(layer.held, 0);
   bool flying = false;  // what is on the wire arrives, whoever wanted it
   for (auto& region : layer.flags)
     for (auto& f : region) flying |= (f &= kFlying) != 0;
@@ -69,18 +71,25 @@ void WeightStreamer::read(int region, uint64_t line, uint64_t transfer) {
   const int layer = layer_[static_cast<size_t>(region)];
   if (layer != current_) enter(layer);
   auto& f = flags(l);
-  if (f & kInRing) {
-    if (!keep_) {
-      f &= static_cast<uint8_t>(~kInRing);
-      --ring_used_, --layer_of(l).ring_lines;
-    }
+  if (f & (kInRing | kInSram)) {
+    const bool in_ring = (f & kInRing) && !(f & kHeld);
+    if (!keep_) forget(l);
     f |= kDelivered;
-    return owner_.streamed_line(region, line, transfer);
+    return in_ring ? owner_.line_in_ring(region, line, transfer) : owner_.streamed_line(transfer);
   }
   waiting_[key(l)].push_back(transfer);
   if (f & kFlying) return;
   f |= kFlying;
   demand_.lines.push_back(l);
+}
+
+void WeightStreamer::forget(const Line& l) {
+  auto& f = flags(l);
+  auto& layer = layer_of(l);
+  if (f & kHeld) --held_, --layer.held;
+  if (f & kInRing) --ring_used_, --layer.ring_lines;
+  if (f & kInSram) --sram_used_, --layer.sram_lines;
+  f &= static_cast<uint8_t>(~(kInRing | kInSram | kHeld));
 }
 
 void WeightStreamer::flush() {
@@ -97,34 +106,56 @@ void WeightStreamer::send(Job job) {
 
 void WeightStreamer::arrived(uint64_t tag, Bytes bytes, bool last) {
   auto& job = jobs_.at(tag);
-  const bool ahead = job.ahead;
+  const auto into = job.into;
   const size_t end = job.next + static_cast<size_t>(bytes.count) / line_bytes;
   std::vector<Line> lines(job.lines.begin() + static_cast<std::ptrdiff_t>(job.next),
                           job.lines.begin() + static_cast<std::ptrdiff_t>(end));
   job.next = end;
   if (last) jobs_.erase(tag);
-  for (auto& line : lines) arrived(line, ahead);
+  for (auto& line : lines) arrived(line, into);
 }
 
-void WeightStreamer::arrived(const Line& l, bool ahead) {
+void WeightStreamer::arrived(const Line& l, Into into) {
   auto& f = flags(l);
   f &= static_cast<uint8_t>(~kFlying);
-  auto& layer = layer_of(l);
+  // Its room was set aside when it was sent.
+  if (into != Into::Reader) --(into == Into::Ring ? ring_used_ : sram_used_);
   const auto readers = waiting_.find(key(l));
   const bool wanted = readers != waiting_.end();
-  const bool near = layer_[static_cast<size_t>(l.region)] == current_ ||
-                    layer_[static_cast<size_t>(l.region)] == current_ + 1 || current_ < 0;
-  if (ahead) --ring_used_;  // its room was set aside when it was sent
-  if (near && (wanted ? keep_ : ahead) && ring_used_ < ring_lines_) {
-    f |= kInRing;
-    ++ring_used_, ++layer.ring_lines, ++writing_;
-    owner_.write_to_ring(l.region, l.line);
-  }
+  const int layer = layer_[static_cast<size_t>(l.region)];
+  const bool near = layer == current_ || layer == current_ + 1 || current_ < 0;
+  if (near && (keep_ || !wanted)) put(l, into);
   if (!wanted) return;
   f |= kDelivered;
   const auto transfers = std::move(readers->second);
   waiting_.erase(readers);
-  for (auto t : transfers) owner_.streamed_line(l.region, l.line, t);
+  for (auto t : transfers) owner_.streamed_line(t);
+}
+
+// What a reader waited for goes where there is room, for the next one.
+void WeightStreamer::put(const Line& l, Into into) {
+  if (into != Into::Ring && sram_used_ < sram_lines_) {
+    flags(l) |= kInSram;
+    ++sram_used_, ++layer_of(l).sram_lines;
+  } else if (ring_used_ < ring_lines_) {
+    flags(l) |= kInRing | kHeld;
+    ++ring_used_, ++layer_of(l).ring_lines, ++held_, ++layer_of(l).held;
+    hold_.push_back(l);
+    write_held();
+  }
+}
+
+// In a pause of the DDR, or where the SRAM holds no more.
+void WeightStreamer::write_held() {
+  while (!hold_.empty() && writing_ < most_writing_ && (held_ > sram_lines_ || owner_.memory_is_idle())) {
+    const auto l = hold_.front();
+    hold_.pop_front();
+    auto& f = flags(l);
+    if (!(f & kHeld)) continue;
+    f &= static_cast<uint8_t>(~kHeld);
+    --held_, --layer_of(l).held, ++writing_;
+    owner_.write_to_ring(l.region, l.line);
+  }
 }
 
 void WeightStreamer::ring_written() {
@@ -140,31 +171,42 @@ bool WeightStreamer::chosen(uint64_t line) const {
   return before(line / kStretch + 1) > before(line / kStretch);
 }
 
-bool WeightStreamer::next_ahead(Line& line) {
+bool WeightStreamer::next_ahead(Cursor& at, bool all, Line& line) {
   const int last = std::min(std::max(current_, 0) + 1, static_cast<int>(layers_.size()) - 1);
-  for (; ahead_layer_ <= last; ++ahead_layer_, ahead_region_ = 0, ahead_line_ = 0) {
-    auto& layer = layers_[static_cast<size_t>(ahead_layer_)];
-    for (; ahead_region_ < layer.regions.size(); ++ahead_region_, ahead_line_ = 0) {
-      const int region = layer.regions[ahead_region_];
-      for (const auto lines = map_.lines(region); ahead_line_ < lines;) {
-        line = {region, ahead_line_++};
-        if (chosen(line.line) && flags(line) == 0) return true;
+  for (; at.layer <= last; at = {.layer = at.layer + 1}) {
+    auto& layer = layers_[static_cast<size_t>(at.layer)];
+    for (; at.region < layer.regions.size(); ++at.region, at.line = 0) {
+      const int region = layer.regions[at.region];
+      for (const auto lines = map_.lines(region); at.line < lines;) {
+        line = {region, at.line++};
+        if ((all || chosen(line.line)) && flags(line) == 0) return true;
       }
     }
   }
   return false;
 }
 
+// A packet of what comes next.
+WeightStreamer::Job WeightStreamer::ahead(Into into) {
+  Job job{.into = into};
+  const bool ring = into == Into::Ring;
+  auto& used = ring ? ring_used_ : sram_used_;
+  const auto room = ring ? ring_lines_ : sram_lines_;
+  auto& cursor = ring ? to_ring_ : to_sram_;
+  if (ring) cursor = std::max(to_ring_, to_sram_);
+  const auto most = static_cast<size_t>(link_.timing().packet.count) / line_bytes;
+  for (Line line; job.lines.size() < most && used < room && next_ahead(cursor, !ring, line); ++used) {
+    flags(line) |= kFlying;
+    job.lines.push_back(line);
+  }
+  return job;
+}
+
 void WeightStreamer::advance() {
-  while (ring_lines_ > 0 && link_.free() && writing_ < most_writing_) {
-    Job job{.ahead = true};
-    const auto most = static_cast<size_t>(link_.timing().packet.count) / line_bytes;
-    Line line;
-    while (job.lines.size() < most && ring_used_ < ring_lines_ && next_ahead(line)) {
-      flags(line) |= kFlying;
-      ++ring_used_;
-      job.lines.push_back(line);
-    }
+  write_held();
+  while (ring_lines_ > 0 && link_.free()) {
+    auto job = ahead(Into::Sram);
+    if (job.lines.empty() && (writing_ < most_writing_ || held_ < sram_lines_)) job = ahead(Into::Ring);
     if (job.lines.empty()) return;
     send(std::move(job));
   }

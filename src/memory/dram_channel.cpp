@@ -115,7 +115,7 @@ void DramChannel::choose_direction() {
     writing_ = !writes_.empty() && (reads_.empty() || writes_.size() >= policy_.write_high);
 }
 
-// The best command at that cycle, or when there is one.
+// The best command at that cycle, or which one there will be and when.
 DramChannel::Choice DramChannel::next_command(int64_t cycle) {
   auto next = first_refresh_ <= cycle ? refresh_choice(cycle) : Choice{.when = first_refresh_};
   if (next.found) return next;
@@ -125,24 +125,30 @@ DramChannel::Choice DramChannel::next_command(int64_t cycle) {
     writing_ = false;
     other = choose(cycle);
   }
-  return other.found ? other : Choice{.when = std::min(next.when, other.when)};
+  return other.found || other.when < next.when ? other : next;
 }
 
 void DramChannel::schedule() {
+  int64_t cycle = cycle_of(events_.now());
   admit();
   choose_direction();
-  const int64_t cycle = cycle_of(events_.now());
   auto next = next_command(cycle);
-  if (next.found) {
-    issue(next, cycle);
-    next_command_ = cycle + 1;
-    admit();
+  while (true) {
+    if (next.found) {
+      issue(next, cycle);
+      next_command_ = cycle + 1;
+      admit();
+      if (reads_.empty() && writes_.empty()) return;
+      choose_direction();
+      next = next_command(cycle + 1);
+      if (next.found) next.when = cycle + 1;
+    }
     if (reads_.empty() && writes_.empty()) return;
-    choose_direction();
-    next = next_command(cycle + 1);
-    if (next.found) next.when = cycle + 1;
+    cycle = std::max(next.when, next_command_);
+    if (!events_.skip_to(Picoseconds(cycle * tck_))) return wake_at(cycle);
+    if (!next.known) next = next_command(cycle);
+    next.found |= next.known;  // nothing has come in between
   }
-  if (!reads_.empty() || !writes_.empty()) wake_at(next.when);
 }
 
 // A rank whose refresh is due closes its rows and refreshes before anything else.
@@ -180,26 +186,25 @@ DramChannel::Choice DramChannel::choose(int64_t cycle) const {
   const auto& entries = queue();
   const auto command = writing_ ? Command::Write : Command::Read;
   const int starving = !entries.empty() && entries[0].overtaken > policy_.most_overtaken ? entries[0].bank : -1;
-  Choice row{.when = kNever};   // an activation or a precharge
+  Choice column{.when = kNever}, row{.when = kNever};  // row: an activation or a precharge
   uint64_t hit = 0, asked = 0;  // banks with a row hit waiting; banks that are considered already
-  int64_t first = kNever;
-  uint64_t missing = 0;  // banks whose row is not open
+  uint64_t missing = 0;         // banks whose row is not open
   for (size_t i = 0; i < entries.size(); ++i) {
     const auto& e = entries[i];
+    const uint64_t bit = uint64_t{1} << e.bank;
     if (open_[static_cast<size_t>(e.bank)] != e.row) {
-      missing |= uint64_t{1} << e.bank;
+      missing |= bit;
       continue;
     }
     if (e.bank == starving && i > 0 && e.row != entries[0].row) continue;
-    const uint64_t bit = uint64_t{1} << e.bank;
     hit |= bit;
     if (asked & bit) continue;  // an older one wants the same
     if (refresh_due_[static_cast<size_t>(e.at.rank)] <= cycle) continue;
     if (e.write && must_wait_for_a_read(e)) continue;
     asked |= bit;
     const int64_t when = rules_.earliest(command, e.at);
-    if (when <= cycle) return {.found = true, .command = command, .at = e.at, .row = e.row, .entry = i};
-    first = std::min(first, when);
+    if (when < column.when) column = {when <= cycle, true, command, e.at, e.row, i, when};
+    if (column.found) return column;
   }
   for (size_t i = 0; (missing & ~hit) != 0 && i < entries.size(); ++i) {
     const auto& e = entries[i];
@@ -209,11 +214,10 @@ DramChannel::Choice DramChannel::choose(int64_t cycle) const {
     const bool closed = open_[static_cast<size_t>(e.bank)] == kClosed;
     const auto needed = closed ? Command::Activate : Command::Precharge;
     const int64_t when = rules_.earliest(needed, e.at);
-    if (when <= cycle && !row.found) row = {.found = true, .command = needed, .at = e.at, .row = e.row, .entry = i};
-    first = std::min(first, when);
+    if (when < row.when) row = {when <= cycle, true, needed, e.at, e.row, i, when};
+    if (row.found) return row;
   }
-  if (!row.found) row.when = first;
-  return row;
+  return column.when <= row.when ? column : row;
 }
 
 void DramChannel::issue(const Choice& choice, int64_t cycle) {

@@ -31,9 +31,10 @@ class DramChannel : private EventHandler {
     int overtaken = 0;
     bool write = false, opened = false, closed_another = false;
   };
-  // The best command that is ready, else the first cycle at which one is.
+  // The best command that is ready, else the first cycle at which one is, and `known`: which one, if nothing comes in
+  // between.
   struct Choice {
-    bool found = false;
+    bool found = false, known = false;
     Command command = Command::Refresh;
     Place at;
     int64_t row = 0;

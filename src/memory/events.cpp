@@ -20,7 +20,9 @@ bool EventQueue::step() {
 }
 
 void EventQueue::run_until(Picoseconds time) {
+  limit_ = time;
   while (!heap_.empty() && heap_.front().time <= time) step();
+  limit_ = kForever;
   now_ = std::max(now_, time);
 }
 

@@ -42,11 +42,11 @@ void read_resources(Reader& r, const YAML::Node& node, Resources& o) {
   FIELD(o, lut), FIELD(o, bram36), FIELD(o, uram), FIELD(o, dsp);
 }
 
-std::vector<TileHint> read_tiles(Reader& r, const YAML::Node& list) {
+std::vector<TileHint> read_tiles(Reader& r, const YAML::Node& list, const char* key) {
   std::vector<TileHint> tiles;
-  if (!list.IsSequence() || list.size() == 0) r.fail("tile_hints", "expected a list of tiles {mlen: M, blen: B}");
+  if (!list.IsSequence() || list.size() == 0) r.fail(key, "expected a list of tiles {mlen: M, blen: B}");
   for (size_t i = 0; list.IsSequence() && i < list.size(); ++i) {
-    const auto path = fmt::format("tile_hints[{}]", i);
+    const auto path = fmt::format("{}[{}]", key, i);
     const YAML::Node node = list[i];
     TileHint t;
     FIELD(t, mlen), FIELD(t, blen);
@@ -77,7 +77,8 @@ Result<Board> read_board(const YAML::Node& root, const std::string& file) {
     r.read(node, "power", "board_watts", *b.watts);
   }
   if (auto node = r.child(root, "", "resources")) read_resources(r, node, b.resources);
-  if (auto node = r.child(root, "", "tile_hints")) b.tiles = read_tiles(r, node);
+  if (auto node = r.child(root, "", "tile_hints")) b.tiles = read_tiles(r, node, "tile_hints");
+  if (root["tiles_too_large"]) b.too_large = read_tiles(r, root["tiles_too_large"], "tiles_too_large");
   if (auto node = r.child(root, "", "assumed"))
     for (const auto& item : node) b.assumed.push_back(item.IsScalar() ? item.Scalar() : "");
   if (!r.problem().empty()) return input_error("{}", r.problem());

@@ -62,6 +62,7 @@ struct Board {
   std::optional<double> watts;  // of the whole board at work; without it no energy is reported
   Resources resources;
   std::vector<TileHint> tiles;       // known to fit, smallest first
+  std::vector<TileHint> too_large;   // known not to; nor does what is larger still
   std::vector<std::string> assumed;  // keys whose numbers nobody published for this board; reports repeat them
 
   // A block RAM of 36 Kb holds 4 KiB of data (the rest is parity), an UltraRAM 32 KiB.

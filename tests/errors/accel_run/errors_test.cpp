@@ -67,6 +67,15 @@ TEST_F(AccelErrors, SramThatIsTooSmall) {
   refused({"run", "clm-60m", "--layers", "1", "--tokens", "200000", "--numerics", "off", "--board", "nexys_video"},
           {"vector SRAM", "bytes at least", "unlimited"}, 3);
   refused({"compile", "SmolLM2-135M", "--board", "nexys_video", "--mlen", "1024", "--blen", "64", "-o", "out"},
+          {"--sram unlimited"}, 3);
+  // What the board's file says does not fit, and what is larger still; without its limit it runs.
+  for (const char* edge : {"256", "512"})
+    refused(small({"--board", "custom_a7", "--mlen", edge, "--blen", "64"}),
+            {"custom_a7", std::string(edge) + "/64", "256/64 is known not to fit", "--mlen 64 --blen 16"}, 3);
+  tessera({"accel", "run", "clm-60m", "--layers", "1", "--tokens", "16", "--numerics", "off", "--board", "custom_a7",
+           "--mlen", "256", "--blen", "64", "--sram", "unlimited"});
+  // A wide tile with a small array: the SRAM itself.
+  refused({"compile", "SmolLM2-135M", "--board", "nexys_video", "--mlen", "1024", "--blen", "16", "-o", "out"},
           {"1495040", "--sram unlimited"}, 3);
 }
 

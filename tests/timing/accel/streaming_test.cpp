@@ -3,17 +3,13 @@
 //   link:    what crosses for a layer, at the link's rate.
 #include <gtest/gtest.h>
 
-#include <map>
-
-#include "accel/board_machine.hpp"
-#include "accel/memory_models.hpp"
-#include "accel/run.hpp"
-#include "target/target.hpp"
+#include "support/layer_times.hpp"
 
 namespace tessera::accel {
 namespace {
 
 using enum MemoryModelKind;
+using test::Times;
 
 struct Where {
   const char* board;
@@ -24,10 +20,9 @@ void PrintTo(const Where& w, std::ostream* out) {
   *out << w.board << " " << w.model << " " << w.tokens << " after " << w.past;
 }
 
-struct Times {
-  double total = 0, busy = 0, link = 0;  // seconds
-  double transfers = 0;
-};
+target::Board board_named(const char* name) {
+  return target::load_board(name, std::string(TESSERA_ROOT) + "/targets").value();
+}
 
 class Streaming : public testing::TestWithParam<Where> {
  protected:
@@ -37,31 +32,16 @@ class Streaming : public testing::TestWithParam<Where> {
     m.hidden /= 2, m.intermediate /= 2, m.heads = m.group(), m.kv_heads = 1;
     return m;
   }
-  Times run(MemoryModelKind kind, int64_t link, int64_t layers, bool overlap = true) {
-    const auto& w = GetParam();
-    const auto board = target::load_board(w.board, std::string(TESSERA_ROOT) + "/targets").value();
-    const auto model = small(w.model);
-    auto machine = machine_for(board, model, {}).value();
-    machine.weights = *find_format(board.weight_type), machine.kv = *find_format(board.kv_type);
-    machine.dma_overlaps = overlap;
-    const DecoderOptions options{
-        .layers = layers, .past = w.past, .tokens = w.tokens, .context = w.past + w.tokens, .head = false};
-    const auto program = compile_decoder(model, machine, options).value();
-    MemoryOptions memory{.kind = kind, .board = board, .regions = program.regions(), .host_bandwidth = link};
-    memory.prefetch = overlap;
-    auto model_of_memory = make_memory_model(memory).value();
-    const auto r = run_program(program, *model_of_memory, {.host = false}).value();
-    return {static_cast<double>(r.total.count) * 1e-12,
-            static_cast<double>(program.machine.time_of(r.busy_cycles).count) * 1e-12,
-            static_cast<double>(r.memory.link_bytes) / static_cast<double>(link),
-            static_cast<double>(r.classes.at("memory"))};
+  static DecoderOptions options(int64_t layers = 0) {
+    return {.layers = layers, .past = GetParam().past, .tokens = GetParam().tokens};
   }
-  // Of a layer in the middle.
+  Times run(MemoryModelKind kind, int64_t link, int64_t layers) {
+    return test::run_layers(board(), small(GetParam().model), {.kind = kind, .link = link}, options(layers));
+  }
   Times layer(MemoryModelKind kind, int64_t link, bool overlap = true) {
-    const auto two = run(kind, link, 2, overlap), four = run(kind, link, 4, overlap);
-    return {(four.total - two.total) / 2, (four.busy - two.busy) / 2, (four.link - two.link) / 2,
-            (four.transfers - two.transfers) / 2};
+    return test::layer_times(board(), small(GetParam().model), {kind, link, overlap}, options());
   }
+  static target::Board board() { return board_named(GetParam().board); }
 };
 
 constexpr int64_t kLinks[] = {4'750'000,     100'000'000,   300'000'000,   500'000'000,   750'000'000,
@@ -103,6 +83,29 @@ TEST_P(Streaming, WarmRegimesAreMonotone) {
         EXPECT_EQ(resident.total, swap.total) << "all of it stays";
       }
     }
+}
+
+// Whole layers over a long context, where the DDR is nearly full with reads: what comes ahead waits in SRAM, and is
+// written into the ring when the machine leaves the DDR alone.
+TEST(FullSize, ALongContextLeavesTheDdrNoRoomForTheRing) {
+  struct Cell {
+    const char* model;
+    int64_t past;
+    double ratio;  // link / compute
+  };
+  const auto board = board_named("custom_a7");
+  for (const auto& c : {Cell{"SmolLM2-135M", 8192, 0.8}, Cell{"SmolLM2-135M", 8192, 0.9},
+                        Cell{"SmolLM2-135M", 8192, 1.0}, Cell{"clm-60m", 4096, 0.9}, Cell{"clm-60m", 4096, 1.0}}) {
+    const auto model = find_model(c.model).value();
+    const DecoderOptions options{.past = c.past, .tokens = 1};
+    const auto compute = test::layer_times(board, model, {.kind = Resident}, options).total;
+    const double bytes = 1.125 * static_cast<double>(model.layer_parameters());
+    const auto rate = static_cast<int64_t>(bytes / (c.ratio * compute));
+    const auto t = test::layer_times(board, model, {.kind = WeightStream, .link = rate}, options);
+    EXPECT_NEAR(t.link / compute, c.ratio, 0.03) << c.model;
+    EXPECT_LE(t.total, 1.15 * std::max(t.link, compute)) << c.model << " at " << rate;
+    EXPECT_GE(t.total, 0.998 * std::max(t.link, compute)) << c.model << " at " << rate;
+  }
 }
 
 std::vector<Where> everywhere() {
