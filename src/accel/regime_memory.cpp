@@ -14,9 +14,9 @@ int64_t sustained(const memory::DramTiming& t) {
   return static_cast<int64_t>(static_cast<double>(t.peak_bytes_per_second()) * (1 - refresh));
 }
 
-// What the machine's port takes of that: a little less than the DDR gives when it is read in order, so that weights off
-// the wire are never faster than weights that are there.
-constexpr double kPort = 0.98;
+// What the machine's port takes of that where lines go past the DDR: a little less than the DDR gives when it is read
+// in order, so that weights off the wire are never faster than weights that are there.
+constexpr double kPort = 0.985;
 
 }  // namespace
 
@@ -57,7 +57,7 @@ void RegimeMemory::on_event(uint64_t what) {
 }
 
 uint64_t RegimeMemory::open_transfer(uint64_t lines) {
-  transfers_.push_back({lines, events_.now()});
+  transfers_.push_back({.left = lines, .done = events_.now()});
   if (lines > 0) ++open_transfers_;
   return transfers_.size() - 1;
 }
@@ -125,29 +125,11 @@ void RegimeMemory::from_memory(uint64_t address, bool write, int region, uint64_
   dram_.request(address, write, *this, tag(What::Line, region, transfer));
 }
 
-// The machine has one port to its memory, as wide as the DDR: a line that goes past the DDR takes it as long as one
-// from there, which has the right of way.
-void RegimeMemory::streamed_line(uint64_t transfer) {
-  port_free_ = std::max(port_free_, events_.now()) + port_line_;
-  const auto done = port_free_ + port_latency_;
-  if (!on_port_.empty() && on_port_.back().transfer == transfer) {  // only the last one matters to anyone
-    ++on_port_.back().lines, on_port_.back().done = done;
-    return;
-  }
-  on_port_.push_back({transfer, 1, done});
-  if (on_port_.size() == 1) events_.at(done, *this, tag(What::Port, -1, 0));
-}
-
-void RegimeMemory::port_delivers() {
-  if (const auto first = on_port_.front(); first.done <= events_.now()) {
-    on_port_.pop_front();
-    line_delivered(first.transfer, first.lines);
-  }
-  if (!on_port_.empty()) events_.at(on_port_.front().done, *this, tag(What::Port, -1, 0));
-}
-
-void RegimeMemory::line_in_ring(int region, uint64_t line, uint64_t transfer) {
-  from_memory((map_[region].offset / line_bytes + line) * line_bytes, false, -1, transfer);
+// The machine has one port to its memory, the controller's: a streamed line takes it as long as a resident one.
+void RegimeMemory::streamed_line(int region, uint64_t line, uint64_t transfer) {
+  ++foreground_;
+  dram_.request((map_[region].offset / line_bytes + line) * line_bytes, false, *this,
+                tag(What::Streamed, -1, transfer));
 }
 
 void RegimeMemory::write_to_ring(int region, uint64_t line) {
@@ -169,20 +151,18 @@ void RegimeMemory::line_done(uint64_t t) {
     if (--state(region).writes_left == 0 && state(region).all_arrived) loaded(region);
     return;
   }
-  if (what == What::Port) return port_delivers();
-  line_delivered(t & 0xfffffffff);
-  if (stream_) port_free_ = std::max(port_free_, events_.now() - port_line_) + port_line_;
+  if (what == What::Streamed) port_free_ = std::max(port_free_ + port_line_, events_.now());
+  line_delivered(t & 0xfffffffff, what == What::Streamed ? port_free_ + port_latency_ : events_.now());
   if (--foreground_ == 0 && stream_) stream_->advance();
   if (region < 0) return;
   state(region).pool->unpin(state(region).unit);
   retry_blocked();
 }
 
-void RegimeMemory::line_delivered(uint64_t transfer, uint64_t lines) {
+void RegimeMemory::line_delivered(uint64_t transfer, Picoseconds when) {
   auto& t = transfers_[transfer];
-  t.left -= lines;
-  if (t.left > 0) return;
-  t.done = events_.now();
+  if (--t.left > 0) return;
+  t.done = when;
   --open_transfers_;
 }
 
@@ -191,7 +171,7 @@ void RegimeMemory::arrived(uint64_t t, Bytes bytes, bool last) {
   if (what == What::Load)
     return brought_piece(static_cast<int>(t >> 36 & 0xffffff) - 1, static_cast<uint64_t>(bytes.count), last);
   if (what != What::Host || !last) return;
-  line_delivered(t & 0xfffffffff);
+  line_delivered(t & 0xfffffffff, events_.now());
 }
 
 void RegimeMemory::wire_free() {
@@ -209,7 +189,7 @@ Picoseconds RegimeMemory::drain(Picoseconds now) {
   events_.run_until(now);
   while (open_transfers_ > 0 && events_.step()) {
   }
-  return events_.now();
+  return std::max(events_.now(), port_free_);
 }
 
 MemoryStatistics RegimeMemory::statistics() const {

@@ -60,7 +60,7 @@ class RegimeMemory : public MemoryModel,
   MemoryStatistics statistics() const override;
 
  private:
-  enum class What : uint64_t { Line, SwapWrite, BulkWrite, WriteBack, RingWrite, Load, Host, Start, Port };
+  enum class What : uint64_t { Line, SwapWrite, BulkWrite, WriteBack, RingWrite, Load, Host, Start, Streamed };
   struct Transfer {
     uint64_t left = 0;
     memory::Picoseconds done;
@@ -94,10 +94,8 @@ class RegimeMemory : public MemoryModel,
   void count(const LineRequest& line);
   void serve(const LineRequest& line, uint64_t transfer);
   void from_memory(uint64_t address, bool write, int region, uint64_t transfer);
-  void line_delivered(uint64_t transfer, uint64_t lines = 1);
-  void port_delivers();
-  void streamed_line(uint64_t transfer) override;
-  void line_in_ring(int region, uint64_t line, uint64_t transfer) override;
+  void line_delivered(uint64_t transfer, memory::Picoseconds when);
+  void streamed_line(int region, uint64_t line, uint64_t transfer) override;
   void write_to_ring(int region, uint64_t line) override;
   bool memory_is_idle() const override { return foreground_ == 0; }
 
@@ -146,13 +144,8 @@ class RegimeMemory : public MemoryModel,
   int in_dram_ = 0;                 // such lines that the DRAM has
   memory::Picoseconds bulk_free_;   // when the DRAM is done with what was charged as a whole
   int64_t bulk_rate_ = 0;           // bytes a second of that
-  memory::Picoseconds port_free_;   // when the machine can take another line
+  memory::Picoseconds port_free_;   // when the last streamed line was through the machine's port
   memory::Picoseconds port_line_, port_latency_;
-  struct OnPort {
-    uint64_t transfer = 0, lines = 0;
-    memory::Picoseconds done;  // of the last of them
-  };
-  std::deque<OnPort> on_port_;        // lines on their way to the machine
   std::optional<uint32_t> layer_[2];  // in use: of weights, of the rest
   std::vector<int> ahead_;            // regions of the next layer, still to be brought
   uint64_t entered_at_ = 0;           // uses of the pool when the layer in use was entered

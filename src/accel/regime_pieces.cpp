@@ -12,6 +12,7 @@ using enum MemoryModelKind;
 
 // Layers at the beginning and the end of a run differ: nothing was brought ahead yet, nothing is any more.
 constexpr int64_t kLayers = 4;
+constexpr int64_t kThrashing = 6;       // where the cache does not fit
 constexpr int64_t kBlockLayers = 2;     // of a block of rows: the second one meets what the first left
 constexpr int64_t kLongContext = 2048;  // where that is next to nothing of a block
 constexpr double kLargeLayer = 48e6;    // bytes; one such layer says enough, and takes long enough to simulate
@@ -28,6 +29,11 @@ std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions&
   if (s.kind == Resident) return key;  // neither the link nor the capacity matters
   return key + fmt::format(" {} {} {} {} {}", s.link->bytes_per_second, s.link->latency.count, s.link->packet.count,
                            rooms.others, rooms.ring, rooms.kv_stays);
+}
+
+// Bytes of the rows that come out of the layers, and of the scores that come out of the head.
+uint64_t results_of(const DecoderShape& s) {
+  return static_cast<uint64_t>((s.padded * s.hidden_blocks + (s.head ? s.vocabulary_blocks : 0)) * s.mlen * 2);
 }
 
 }  // namespace
@@ -88,16 +94,21 @@ double RegimePieces::over_link(double bytes) const {
   return link_ && bytes > 0 ? bytes / static_cast<double>(link_->bytes_per_second) : 0;
 }
 int64_t RegimePieces::measured_layers() const {
-  return layer_weights_ > kLargeLayer ? 1 : std::min(kLayers, model_.layers);
+  return layer_weights_ > kLargeLayer ? 1 : model_.layers;
 }
 
 Result<KindTotals> RegimePieces::bytes_of(const DecoderOptions& options) const {
+  TRY(const auto regions, regions_of(options));
+  return totals_of(regions);
+}
+
+Result<std::vector<Region>> RegimePieces::regions_of(const DecoderOptions& options) const {
   auto machine = machine_;
   machine.sram_bytes = 0;
   TRY(const auto shape, shape_decoder(model_, machine, options));
   std::vector<Region> regions;
   for (auto& p : lay_out(shape, machine).placements) regions.push_back(p.region);
-  return totals_of(regions);
+  return regions;
 }
 
 MemoryOptions RegimePieces::memory_for(MemoryModelKind regime, const KindTotals& whole) const {
@@ -108,23 +119,65 @@ MemoryOptions RegimePieces::memory_for(MemoryModelKind regime, const KindTotals&
 
 // All layers from a few: what is left out costs what the one before the last did.
 Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOptions options) {
-  options.head = false;
   options.layers = model_.layers;
-  TRY(const auto whole, bytes_of(options));
+  const auto all = options;
+  TRY(const auto whole, bytes_of(all));
+  options.head = false;
   auto memory = memory_for(regime, whole);
+  // The cache that a prompt makes leaves the memory later than a few layers show: add_write_backs.
+  if (!options.past) memory.rooms->others = whole.kv + whole.activation;
   // What stays from step to step need not be swapped.
   if (regime == KvSwap && options.past && memory.rooms->kv_stays) memory = memory_for(Resident, whole);
   // With everything there, nothing is brought ahead: one layer between two others says all.
-  options.layers = std::min(measured_layers(), memory.kind == Resident ? 3 : kLayers);
+  // Where each layer puts out what another left, it takes some more until all do.
+  const bool thrashes = options.past && !memory.rooms->kv_stays;
+  options.layers = std::min(measured_layers(), memory.kind == Resident ? 3 : thrashes ? kThrashing : kLayers);
   TRY(const auto piece, store_.run(model_, machine_, options, memory));
   const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)];
   const auto more = static_cast<double>(model_.layers - options.layers);
+  // A prompt's tables come once, and so do a token's; weights and the cache of a token come for every layer.
+  const double again = options.past ? piece.link_bytes : regime == WeightStream ? layer_weights_ : 0;
   ComposedTime time{.seconds = piece.total + more * steady,
-                    .link_bytes = piece.link_bytes * static_cast<double>(model_.layers)};
+                    .link_bytes = piece.link_bytes * static_cast<double>(options.layers) + more * again};
   TRY(const auto head, head_seconds());
-  time.seconds = add_head(regime, time.seconds, steady - over_link(piece.link_bytes), head);
+  time.seconds = add_head(regime, time.seconds, steady - over_link(again), head);
   if (regime == WeightStream) time.link_bytes += head_weights_;
+  if (!options.past) CHECK_OK(add_write_backs(regime, all, time));
   return with_host(time, options.tokens);
+}
+
+// What a prompt's cache does not find room for goes back to the host, region by region, in the time that the wire has
+// nothing else to do. Streamed weights wait for it, and so does what the host fetches at the end. Where the rows stay
+// on chip from layer to layer, the cache has their room until they are stored at the end.
+Result<void> RegimePieces::add_write_backs(MemoryModelKind regime, const DecoderOptions& options,
+                                           ComposedTime& time) const {
+  if (regime == Resident) return {};
+  auto machine = machine_;
+  TRY(const auto shape, shape_decoder(model_, machine, options));
+  TRY(const auto regions, regions_of(options));
+  const auto whole = totals_of(regions);
+  const auto room = memory_for(regime, whole).rooms->others;
+  const auto lent = shape.single_chunk() ? results_of(shape) : 0;
+  uint64_t before = whole.activation - lent, after = whole.activation;  // room that is taken, until the end and then
+  uint64_t during = 0, at_end = 0;
+  for (auto& r : regions) {
+    if (r.kind != Kind::Kv) continue;
+    const bool fits = before + r.size <= room, stays = after + r.size <= room;
+    (fits ? before : during) += r.size;
+    if (stays) after += r.size;
+    if (fits && !stays) at_end += r.size;
+  }
+  const bool host_waits = model_.vocabulary > 0;
+  if (!host_waits) {  // nobody waits for what is put out when the last weights are on the wire
+    at_end = 0;
+    if (regime == KvSwap) during = 0;
+    if (shape.single_chunk()) during -= std::min(during, 2 * whole.kv / static_cast<uint64_t>(model_.layers));
+  }
+  const auto bytes = static_cast<double>(during);
+  const double idle = std::max(0.0, time.seconds - over_link(time.link_bytes)) * bytes / static_cast<double>(whole.kv);
+  time.link_bytes += bytes + static_cast<double>(at_end);
+  time.seconds += std::max(0.0, over_link(bytes) - idle) + over_link(static_cast<double>(at_end));
+  return {};
 }
 
 // The head is streamed like a layer, and its beginning is brought ahead while the last layer leaves the link idle.
@@ -243,16 +296,10 @@ Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t conte
   ComposedTime time{.seconds = layers * blocks.layer};
   double slack = blocks.layer;
   // The tables are fetched before the first block; the rows themselves came from the host.
-  const double tables = static_cast<double>(bytes.activation) -
-                        static_cast<double>(shape.padded * shape.hidden_blocks * shape.mlen * 2) -
-                        static_cast<double>(shape.head ? shape.vocabulary_blocks * shape.mlen * 2 : 0);
+  const double tables = static_cast<double>(bytes.activation - results_of(shape));
   if (regime == KvSwap) {
-    // KV is made here, and goes to the host where it does not fit, while the machine works on.
-    const auto left = capacity_ - std::min(capacity_, bytes.weight);
-    const auto others = bytes.kv + bytes.activation;
-    const double back = others > left ? static_cast<double>(std::min(others - left, bytes.kv)) : 0;
-    time.link_bytes = tables + back;
-    time.seconds = over_link(tables) + std::max(time.seconds, over_link(back));
+    time.link_bytes = tables;
+    time.seconds += over_link(tables);
   } else if (regime == WeightStream) {
     // A layer comes once where the ring holds it, and once a block where it does not.
     const auto others = bytes.kv + bytes.activation;
@@ -270,6 +317,7 @@ Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t conte
     if (link >= blocks.layer) slack = blocks.layer - block;  // until then the wire brings the layer itself
   }
   time.seconds = add_head(regime, time.seconds, slack, head);
+  CHECK_OK(add_write_backs(regime, options, time));
   return with_host(time, context);
 }
 

@@ -64,6 +64,8 @@ class RegimePieces {
   Result<double> overlap_of(int64_t context, int64_t rows, double link_over_machine);
   Result<double> part_of_layer(const DecoderOptions& options);
   Result<double> head_seconds();
+  Result<void> add_write_backs(MemoryModelKind regime, const DecoderOptions& options, ComposedTime& time) const;
+  Result<std::vector<Region>> regions_of(const DecoderOptions& options) const;
   double add_head(MemoryModelKind regime, double seconds, double slack, double head) const;
   ComposedTime with_host(ComposedTime time, int64_t tokens) const;
   double over_link(double bytes) const;

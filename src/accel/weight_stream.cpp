@@ -8,11 +8,9 @@
 namespace tessera::accel {
 namespace {
 
-// Lines on their way into the ring at a time. The DDR's controller turns the bus for 24 waiting writes and lets fewer
-// wait for a pause of the reads: the slower the wire, the more a line in time is worth, and the fewer there are.
-int ring_writes(double link_over_port) {
-  return std::clamp(static_cast<int>(24 - 8 * (link_over_port - 0.5) / 0.12), 16, 24);
-}
+// Lines on their way into the ring at a time: so few that the DDR's controller does not turn its bus for them, but
+// writes them when no read waits.
+constexpr int kMostWriting = 16;
 
 // Lines that are brought ahead together, since they lie in one row of the DDR.
 constexpr uint64_t kStretch = 16;
@@ -24,7 +22,6 @@ WeightStreamer::WeightStreamer(const RegionMap& map, memory::HostLink& link, Str
     : map_(map), link_(link), owner_(owner), ring_lines_(ring_bytes / line_bytes) {
   const auto ratio = static_cast<double>(link.timing().bytes_per_second) / static_cast<double>(port_rate);
   share_ = std::max(0.0, 1 - ratio);
-  most_writing_ = ring_writes(std::min(ratio, 1.0));
   std::map<uint32_t, std::vector<int>> by_layer;
   for (int r = 0; r < map.size(); ++r)
     if (map[r].kind == Kind::Weight) by_layer[map[r].layer].push_back(r);
@@ -72,10 +69,9 @@ void WeightStreamer::read(int region, uint64_t line, uint64_t transfer) {
   if (layer != current_) enter(layer);
   auto& f = flags(l);
   if (f & (kInRing | kInSram)) {
-    const bool in_ring = (f & kInRing) && !(f & kHeld);
     if (!keep_) forget(l);
     f |= kDelivered;
-    return in_ring ? owner_.line_in_ring(region, line, transfer) : owner_.streamed_line(transfer);
+    return owner_.streamed_line(region, line, transfer);
   }
   waiting_[key(l)].push_back(transfer);
   if (f & kFlying) return;
@@ -129,7 +125,7 @@ void WeightStreamer::arrived(const Line& l, Into into) {
   f |= kDelivered;
   const auto transfers = std::move(readers->second);
   waiting_.erase(readers);
-  for (auto t : transfers) owner_.streamed_line(t);
+  for (auto t : transfers) owner_.streamed_line(l.region, l.line, t);
 }
 
 // What a reader waited for goes where there is room, for the next one.
@@ -147,7 +143,7 @@ void WeightStreamer::put(const Line& l, Into into) {
 
 // In a pause of the DDR, or where the SRAM holds no more.
 void WeightStreamer::write_held() {
-  while (!hold_.empty() && writing_ < most_writing_ && (held_ > sram_lines_ || owner_.memory_is_idle())) {
+  while (!hold_.empty() && writing_ < kMostWriting && (held_ > hold_lines_ || owner_.memory_is_idle())) {
     const auto l = hold_.front();
     hold_.pop_front();
     auto& f = flags(l);
@@ -206,7 +202,7 @@ void WeightStreamer::advance() {
   write_held();
   while (ring_lines_ > 0 && link_.free()) {
     auto job = ahead(Into::Sram);
-    if (job.lines.empty() && (writing_ < most_writing_ || held_ < sram_lines_)) job = ahead(Into::Ring);
+    if (job.lines.empty() && (writing_ < kMostWriting || held_ < hold_lines_)) job = ahead(Into::Ring);
     if (job.lines.empty()) return;
     send(std::move(job));
   }

@@ -20,9 +20,8 @@ namespace tessera::accel {
 class StreamOwner {
  public:
   virtual ~StreamOwner() = default;
-  // On the board, for its reader: off the wire or in the SRAM, or still to be read from the ring.
-  virtual void streamed_line(uint64_t transfer) = 0;
-  virtual void line_in_ring(int region, uint64_t line, uint64_t transfer) = 0;
+  // On the board: the reader takes it through the memory port like a line of the DDR.
+  virtual void streamed_line(int region, uint64_t line, uint64_t transfer) = 0;
   // A line to be put into the ring; `ring_written` says when that is done.
   virtual void write_to_ring(int region, uint64_t line) = 0;
   // The machine asks nothing of the DDR: the time for the ring's writes.
@@ -41,9 +40,10 @@ class WeightStreamer : private memory::LinkSink {
   void ring_written();
   // Lines will be read again: they stay in the ring until their layer is left.
   void keep_lines() { keep_ = ring_lines_ > 0; }
-  // SRAM that is free for what is read next.
+  // SRAM that is free: a quarter for what is read next, the rest for lines that wait to be written into the ring.
   void use_sram(Bytes sram) {
-    sram_lines_ = ring_lines_ > 0 ? static_cast<uint64_t>(sram.count) / memory::bytes_of_line / 2 : 0;
+    const auto lines = ring_lines_ > 0 ? static_cast<uint64_t>(sram.count) / memory::bytes_of_line : 0;
+    sram_lines_ = lines / 4, hold_lines_ = lines - sram_lines_;
   }
   // The wire is free: bring something ahead.
   void advance();
@@ -102,8 +102,8 @@ class WeightStreamer : private memory::LinkSink {
   uint64_t ring_lines_, ring_used_ = 0;  // used: with what is on the wire for it
   uint64_t sram_lines_ = 0, sram_used_ = 0;
   std::deque<Line> hold_;  // lines of the ring that wait in SRAM for a pause of the DDR, and some that were read since
-  uint64_t held_ = 0;
-  int writing_ = 0, most_writing_ = 0;  // lines on their way into the ring
+  uint64_t hold_lines_ = 0, held_ = 0;
+  int writing_ = 0;  // lines on their way into the ring
   std::vector<Layer> layers_;
   std::vector<int> layer_, place_;  // of each region: its layer, its place there
   int current_ = -1;
