@@ -41,16 +41,23 @@ std::string attribute_text(const AttributeValue& value) {
   return "...";
 }
 
-std::string buffering(const Graph& graph, const std::vector<TensorId>& ids,
-                      const std::vector<plan::OperandPlan>& plans) {
-  std::string text;
-  for (size_t i = 0; i < ids.size() && i < plans.size(); ++i) {
-    if (!ids[i] || !plans[i].present || plans[i].hops.empty()) continue;
-    int slots = 1;
-    for (const auto& hop : plans[i].hops) slots = std::max(slots, hop.slots);
-    text += fmt::format(", {} {}", graph.at(ids[i]).name, slots == 1 ? "single" : slots == 2 ? "double" : "multiple");
-  }
-  return text;
+// "all double", or the fewer ones by name: "w single, the others double".
+std::string buffering(const Graph& graph, const Node& node, const plan::NodePlan& plan) {
+  std::vector<std::string> single, twice;
+  auto sort = [&](const std::vector<TensorId>& ids, const std::vector<plan::OperandPlan>& plans) {
+    for (size_t i = 0; i < ids.size() && i < plans.size(); ++i) {
+      if (!ids[i] || !plans[i].present || plans[i].hops.empty()) continue;
+      bool one = std::ranges::all_of(plans[i].hops, [](const plan::Hop& hop) { return hop.slots == 1; });
+      (one ? single : twice).push_back(graph.at(ids[i]).name);
+    }
+  };
+  sort(node.inputs, plan.inputs);
+  sort(node.outputs, plan.outputs);
+  if (single.empty() && twice.empty()) return "";
+  if (single.empty() || twice.empty()) return single.empty() ? "; buffers: all double" : "; buffers: all single";
+  bool few_single = single.size() <= twice.size();
+  return fmt::format("; buffers: {} {}, the others {}", fmt::join(few_single ? single : twice, ", "),
+                     few_single ? "single" : "double", few_single ? "double" : "single");
 }
 
 }  // namespace
@@ -90,9 +97,7 @@ Result<std::string> tiling(const Graph& graph, const Node& node, const plan::Nod
   for (size_t d = 0; d < map.dims.size() && d < tile.size(); ++d)
     if (map.dims[d].extent > 1) sizes += fmt::format("{}{} {}", sizes.empty() ? "" : ", ", map.dims[d].name, tile[d]);
   auto text = plan.tiles == 1 ? "one tile" : fmt::format("{} tiles of {}", plan.tiles, sizes);
-  auto buffers = buffering(graph, node.inputs, plan.inputs) + buffering(graph, node.outputs, plan.outputs);
-  if (!buffers.empty()) text += "; buffers:" + buffers.substr(1);
-  return text;
+  return text + buffering(graph, node, plan);
 }
 
 std::vector<std::string> comment_block(const std::vector<std::string>& paragraphs) {

@@ -224,7 +224,7 @@ TEST(Plan, LittleL2DoesNotMakeTilesOfAnElement) {
     for (auto& node : plan.nodes) sum += node.estimate.count;
     return sum;
   };
-  EXPECT_LT(cycles(8 * 1024), 4 * cycles(512 * 1024));
+  EXPECT_LT(cycles(4 * 1024), 2 * cycles(512 * 1024));
 }
 
 TEST(Plan, TheSmallestBudgetThatARefusalNamesWorks) {
