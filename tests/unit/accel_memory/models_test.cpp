@@ -447,6 +447,31 @@ TEST(WeightStreamModel, PhasesWithoutWeightsAreUsedToBringTheNext) {
   EXPECT_LT(time(true), 1e9 + 4 * 1e9 + 4 * 0.3e9);
 }
 
+TEST(WeightStreamModel, WhatComesAheadIntoFreeSramCostsTheDdrNothing) {
+  const auto regions = layers(4, 399'936, 1'024);
+  auto o = options(WeightStream, regions);
+  o.host_bandwidth = 399'936'000;
+  struct Outcome {
+    double time = 0;
+    uint64_t writes = 0;  // of the ring
+  };
+  const auto with = [&](Bytes sram) {
+    Mover m(o);
+    m.model->spare_sram(sram);
+    for (auto& r : regions)
+      if (r.kind == Kind::Weight) m.stream_through(r, 8000, 1'000'000), m.compute(1'000'000'000);
+    Outcome out{.time = static_cast<double>(m.end().count)};
+    for (auto& [name, count] : m.stats().inner)
+      if (name == "writes") out.writes = count;
+    EXPECT_EQ(m.stats().link_bytes, 4 * 399'936u);
+    return out;
+  };
+  const auto ring = with(0_B), sram = with(8'000'000_B);
+  EXPECT_GT(ring.writes, 3 * 399'936u / 64 / 2);  // most of three layers
+  EXPECT_EQ(sram.writes, 0u);
+  EXPECT_LE(sram.time, ring.time);
+}
+
 TEST(WeightStreamModel, ALineReadAgainIsKeptInTheRing) {
   const auto regions = layers(1, 256'000, 1'024);
   auto o = options(WeightStream, regions);

@@ -45,6 +45,31 @@ TEST(Events, TimeThenSequence) {
   EXPECT_EQ(r.seen, (Seen{{10, 2}, {10, 4}, {15, 5}, {20, 1}, {20, 3}}));
 }
 
+// A handler that goes on by itself must not pass another event, nor the time that is asked for.
+TEST(Events, SkippingStopsBeforeWhatComesFirst) {
+  struct Walker : EventHandler {
+    explicit Walker(EventQueue& e) : events(e) {}
+    void on_event(uint64_t) override {
+      do steps.push_back(events.now().count);
+      while (events.skip_to(events.now() + Picoseconds(10)));
+      if (steps.size() < 20) events.at(events.now() + Picoseconds(10), *this, 0);
+    }
+    EventQueue& events;
+    std::vector<int64_t> steps;
+  };
+  EventQueue events;
+  Recorder r(events);
+  Walker w(events);
+  events.at(Picoseconds(30), r, 1);
+  events.at(Picoseconds(0), w, 0);
+  events.step();
+  EXPECT_EQ(w.steps, (std::vector<int64_t>{0, 10, 20}));  // 30 is another's first
+  events.run_until(Picoseconds(55));
+  EXPECT_EQ(w.steps, (std::vector<int64_t>{0, 10, 20, 30, 40, 50}));
+  EXPECT_EQ(r.seen, (Seen{{30, 1}}));
+  EXPECT_EQ(events.now().count, 55);
+}
+
 TEST(Fixed, EveryLineTakesTheSame) {
   EventQueue events;
   Recorder r(events);
