@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <map>
+#include <set>
 #include <tuple>
 
 #include "plan/buffers.hpp"
@@ -170,6 +171,12 @@ class Search {
       if (bytes > p_.l1.budget || !contiguous_at_home(tile)) return;
       for (auto& order : orders(tile)) inner(tile, order);
     });
+    for (size_t i = 0; i < found_.size(); ++i) {
+      auto& level = found_[i].nest[0];
+      auto same = std::ranges::find_if(
+          found_, [&](const Tiling& t) { return t.nest[0].tile == level.tile && t.nest[0].order == level.order; });
+      first_.push_back(static_cast<size_t>(same - found_.begin()));
+    }
     collected_ = true;
   }
 
@@ -212,6 +219,7 @@ class Search {
   std::vector<int64_t> whole_;
   bool collected_ = false;
   std::vector<Tiling> found_;                    // of L1; none is both slower and larger than another
+  std::vector<size_t> first_;                    // of them with the same tiles and loops, whatever its slots
   std::map<size_t, std::vector<Outer>> around_;  // by which of them
 };
 
@@ -354,9 +362,6 @@ Tiling Search::tiling(const Outer& outer) const {
 // Everything around a tiling of L1, with what it takes of the memories and of the bus.
 std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
   auto& level = found_[inner].nest[0];
-  // One and two slots of the same tiles have the same around them.
-  for (size_t i = 0; i < inner; ++i)
-    if (found_[i].nest[0].tile == level.tile && found_[i].nest[0].order == level.order) return spread_outwards(i);
   auto [at, fresh] = around_.try_emplace(inner);
   if (!fresh) return at->second;
   auto tiles = outer_tiles(level.tile);
@@ -390,6 +395,9 @@ std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) const {
   for (size_t i = 0; i < found_.size(); ++i)
     if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked && least_outside(found_[i]) <= l2) out.push_back(i);
   std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].cycles, i); });
+  // One and two slots of the same tiles have the same around them.
+  std::set<size_t> seen;
+  std::erase_if(out, [&](size_t i) { return !seen.insert(first_[i]).second; });
   constexpr size_t kTried = 24;
   auto smallest = std::ranges::min_element(out, {}, [&](size_t i) { return found_[i].l1_bytes; });
   if (out.size() > kTried) std::swap(out[kTried - 1], *smallest), out.resize(kTried);
@@ -402,7 +410,7 @@ std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
   std::vector<Outer*> fitting;
   double least = std::numeric_limits<double>::infinity(), fastest = least;
   for (auto i : inside(l1, l2, as_asked))
-    for (auto& outer : spread_outwards(i)) {
+    for (auto& outer : spread_outwards(first_[i])) {
       if (outer.l1_bytes > l1 || outer.l2_bytes > l2 || outer.as_asked < as_asked) continue;
       fitting.push_back(&outer);
       fastest = std::min(fastest, outer.cycles);
