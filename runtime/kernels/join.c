@@ -3,28 +3,6 @@
 #include "ts_move.h"
 #include "ts_walk.h"
 
-/* Columns [from, to) of one row of the whole, as far as a part has them. */
-static void concat_part(const struct ts_concat_args* k, int32_t part, int32_t row, int32_t from, int32_t to) {
-  const int32_t begin = k->begin[part], end = begin + k->size[part];
-  const int32_t lo = ts_max(from, begin), hi = ts_min(to, end);
-  if (lo >= hi) return;
-  const int32_t first = ts_max(k->at, begin), columns = ts_min(k->at + k->columns, end) - first;
-  ts_move(ts_element(k->y, row * k->columns + lo - k->at, k->element),
-          ts_element_of(k->x[part], row * columns + lo - first, k->element), hi - lo, k->element);
-}
-
-void ts_concat(void* args) {
-  const struct ts_concat_args* k = args;
-  int32_t at, end;
-  ts_share(k->rows * k->columns, &at, &end);
-  while (at < end) {
-    const int32_t row = at / k->columns, column = at % k->columns;
-    const int32_t run = ts_min(end - at, k->columns - column);
-    for (int32_t part = 0; part < k->parts; ++part) concat_part(k, part, row, k->at + column, k->at + column + run);
-    at += run;
-  }
-}
-
 /* Line by line of y: whether x has the line, and which part of it. */
 void ts_pad(void* args) {
   const struct ts_pad_args* k = args;

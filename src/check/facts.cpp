@@ -43,6 +43,17 @@ void follow_aliases(Facts& facts, const Node& node, int32_t index) {
 
 }  // namespace
 
+ops::Box part_made(const ops::TileMap& map, size_t output) {
+  ops::Box space;
+  for (auto& dim : map.dims) space.lo.push_back(0), space.len.push_back(dim.extent);
+  return ops::region(map.outputs[output], space);
+}
+
+int64_t Facts::made_by(const Graph& graph, int32_t node, size_t output) const {
+  if (kept_around(graph, node, output)) return count(part_made(nodes[static_cast<size_t>(node)].map, output).len);
+  return graph.at(graph.nodes()[static_cast<size_t>(node)].outputs[output]).type.elements();
+}
+
 Result<Facts> gather(const Graph& graph) {
   Facts facts;
   auto count = graph.tensors().size();

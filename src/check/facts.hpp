@@ -22,6 +22,9 @@ struct NodeFacts {
   bool is_view() const { return ops::is_view(*op); }
 };
 
+// The region of an output that all tiles together make.
+ops::Box part_made(const ops::TileMap& map, size_t output);
+
 struct Facts {
   std::vector<NodeFacts> nodes;
   std::vector<int32_t> content;           // by tensor: the tensor whose bytes it is, itself unless it is a view
@@ -34,6 +37,16 @@ struct Facts {
     auto& map = nodes[static_cast<size_t>(node)].map;
     return n.inputs[input] && input < map.inputs.size() && map.inputs[input].present;
   }
+  // An output that takes over an input which the node does not touch: it makes a part of it, and the rest stays.
+  const ops::Alias* kept_around(const Graph& graph, int32_t node, size_t output) const {
+    for (auto& alias : nodes[static_cast<size_t>(node)].aliases)
+      if (alias.kind == ops::Alias::Kind::InPlace && static_cast<size_t>(alias.output) == output &&
+          !is_input_of(graph, node, static_cast<size_t>(alias.input)))
+        return &alias;
+    return nullptr;
+  }
+  // Elements of an output that the node makes itself.
+  int64_t made_by(const Graph& graph, int32_t node, size_t output) const;
   bool is_output_of(const Graph& graph, int32_t node, size_t output) const {
     auto& n = graph.nodes()[static_cast<size_t>(node)];
     auto& map = nodes[static_cast<size_t>(node)].map;

@@ -101,8 +101,32 @@ Result<void> Machine::section(const Section& section) {
         return refuse("lifetime", "handle {} is still moving '{}' through '{}', which lives [{}, {}]", handle,
                       s_.name(f.tensor.index), buffer->name, buffer->life.first, buffer->life.last);
   }
+  for (size_t o = 0; o < node.outputs.size(); ++o)
+    if (auto* alias = s_.facts.kept_around(s_.graph, section.node.index, o))
+      CHECK_OK(keep_around(node.inputs[static_cast<size_t>(alias->input)], node.outputs[o], facts.map, o));
   CHECK_OK(block(section.body));
   return judge_covered(node, facts);
+}
+
+// Around the part that a node makes, the output is what the input was; the part itself is nobody's until it is made.
+Result<void> Machine::keep_around(TensorId before, TensorId after, const ops::TileMap& map, size_t output) {
+  auto id = s_.plan.storage_of[static_cast<size_t>(after.index)].index;
+  if (!before || id < 0) return {};
+  auto& home = s_.plan.storages[static_cast<size_t>(id)];
+  auto& memory = shadow(home.level);
+  auto old = number_of(s_.facts.content[static_cast<size_t>(before.index)], -1), now = number_of(after.index, -1);
+  auto total = bytes_of(after.index), size = size_of(s_.graph.at(after).type.dtype);
+  Granules g{};
+  if (!granules(home.offset.count, 0, total, total, g)) return refuse("granule", "not aligned");
+  for (int64_t i = 0; i < g.n; ++i)
+    if (memory.at(g.at + i) == tag_of(old, i)) memory.fill(g.at + i, 1, tag_of(now, i));
+  for_each_run(map.outputs[output].view, part_made(map, output), [&](int64_t first, int64_t n) {
+    Granules part{};
+    if (!granules(home.offset.count + first * size, first * size, n * size, total, part)) return false;
+    memory.wipe(part.at, part.n);
+    return true;
+  });
+  return needs_bytes_ ? refuse("granule", "not aligned") : Result<void>{};
 }
 
 Result<void> Machine::block(const Block& steps) {
@@ -158,9 +182,11 @@ Result<void> Machine::finish(Phase phase) {
     for (size_t o = 0; o < graph.nodes()[n].outputs.size(); ++o) {
       if (!s_.facts.is_output_of(graph, static_cast<int32_t>(n), o)) continue;
       auto t = graph.nodes()[n].outputs[o].index;
-      if (written_home_[static_cast<size_t>(t)] != bytes_of(t))
+      auto due = s_.facts.made_by(graph, static_cast<int32_t>(n), o) *
+                 size_of(graph.tensors()[static_cast<size_t>(t)].type.dtype);
+      if (written_home_[static_cast<size_t>(t)] != due)
         return s_.refuse("write-back", "node '{}': {} of {} bytes of '{}' were written home in {}",
-                         graph.nodes()[n].name, written_home_[static_cast<size_t>(t)], bytes_of(t), s_.name(t), entry);
+                         graph.nodes()[n].name, written_home_[static_cast<size_t>(t)], due, s_.name(t), entry);
     }
   }
   auto ran = [&](int32_t content) {

@@ -78,6 +78,7 @@ class Machine {
   Result<void> step(const schedule::Transfer& transfer);
   Result<void> step(const schedule::Kernel& kernel);
   Result<void> section(const schedule::Section& section);
+  Result<void> keep_around(TensorId before, TensorId after, const ops::TileMap& map, size_t output);
 
   // transfer.cpp
   Result<Flight> judge_command(const schedule::Transfer& t);
@@ -93,6 +94,7 @@ class Machine {
   Result<void> progress(Operand& result, const ops::TileMap& map, const ops::Box& tile);
   static bool replaced_already(const Operand& input, const std::vector<Operand>& all, const NodeFacts& facts);
   Result<void> judge_separate(const std::vector<Operand>& all, const NodeFacts& facts);
+  Result<void> judge_passed(const std::vector<Operand>& all, const NodeFacts& facts, const ops::Box& tile);
   Result<void> judge_holds(const Operand& o, uint32_t id);
   Result<void> make(const Operand& result);
   Result<void> judge_call(const schedule::Kernel& kernel, const ops::Box& tile, const std::vector<Operand>& all);

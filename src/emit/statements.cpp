@@ -65,6 +65,7 @@ struct UsesVariable {
            s.handle.uses(v);
   }
   bool operator()(const Kernel& s) const {
+    if (s.call.function.empty()) return false;
     auto reads = [&](const Place& p) { return uses(p, v); };
     return uses(s.call, v) || std::ranges::any_of(s.inputs, reads) || std::ranges::any_of(s.outputs, reads) ||
            std::ranges::any_of(s.scratch, reads);
@@ -222,6 +223,7 @@ class Printer {
   }
 
   void print(const Kernel& kernel, int indent) {
+    if (kernel.call.function.empty()) return;
     std::vector<std::string> fields;
     for (const auto& field : kernel.call.fields)
       if (auto value = field_value(kernel, field); !value.empty())

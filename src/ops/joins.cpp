@@ -10,8 +10,6 @@
 namespace tessera::ops {
 namespace {
 
-constexpr size_t max_parts = 8;  // TS_MAX_PARTS of the kernel
-
 Result<size_t> concat_axis(const NodeContext& n) {
   TRY(auto axis, axis_of(n, n.node.attributes.integer("axis", 1), n.in(0).size()));
   return static_cast<size_t>(axis);
@@ -66,78 +64,24 @@ Result<std::vector<TensorId>> gradient_concat(GradientContext& g) {
   return d;
 }
 
-// What has no elements is left out, and more than a kernel takes at once are put together in stages.
+// What has no elements is left out, and every other part is put in its place.
 Result<std::vector<TensorId>> expand_concat(ExpandContext& c) {
   std::vector<TensorId> parts;
   for (auto t : c.node.inputs)
     if (c.build.type(t).elements() > 0) parts.push_back(t);
-  if (parts.size() == c.node.inputs.size() && parts.size() > 1 && parts.size() <= max_parts)
-    return std::vector<TensorId>{};
-  if (parts.empty()) return std::vector<TensorId>{};
+  if (parts.size() < 2) return parts;
+  TRY(auto axis, concat_axis({c.build.graph(), c.node}));
   auto name = c.build.name(c.node.outputs[0]);
-  Attributes attributes{{"axis", c.node.attributes.integer("axis", 1)}};
-  while (parts.size() > 1) {
-    std::vector<TensorId> joined;
-    for (size_t i = 0; i < parts.size(); i += max_parts) {
-      std::vector<TensorId> some(parts.begin() + static_cast<long>(i),
-                                 parts.begin() + static_cast<long>(std::min(parts.size(), i + max_parts)));
-      joined.push_back(some.size() == 1 ? some[0] : c.build.node({"", "Concat"}, some, attributes, name));
-    }
-    parts = std::move(joined);
+  auto extent = c.build.type(c.node.outputs[0]).shape[axis];
+  TensorId whole;
+  int64_t start = 0;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    Attributes where{{"axis", static_cast<int64_t>(axis)}, {"start", start}, {"extent", extent}};
+    start += c.build.type(parts[i]).shape[axis];
+    whole = c.build.node({"org.tessera", "Put"}, {parts[i], whole}, where, fmt::format("{}.part{}", name, i));
   }
   CHECK_OK(c.build.status());
-  return parts;
-}
-
-// Rows of what stands before the axis, columns of the rest: a part is a stretch of the columns.
-struct Columns {
-  int64_t rows = 1, inner = 1;
-  std::vector<int64_t> begin, size;
-};
-Columns columns(const NodeContext& n) {
-  auto axis = *concat_axis(n);
-  Columns c;
-  c.rows = around(n.out(0), axis).outer;
-  int64_t at = 0;
-  for (size_t i = 0; i < n.node.inputs.size(); ++i) {
-    c.begin.push_back(at);
-    c.size.push_back(count(n.in(i)) / c.rows);
-    at += c.size.back();
-  }
-  return c;
-}
-
-Result<TileMap> tile_map_concat(const NodeContext& n) {
-  auto c = columns(n);
-  auto all = count(n.out(0)) / c.rows;
-  TileMap map{.dims = {{"row", c.rows}, {"column", all}}};
-  for (size_t i = 0; i < c.size.size(); ++i)
-    map.inputs.push_back({true, {c.rows, c.size[i]}, {AxisMap::along(0), AxisMap{{{1, 1}}, -c.begin[i], 1}}});
-  map.outputs = {{true, {c.rows, all}, {AxisMap::along(0), AxisMap::along(1)}}};
-  return map;
-}
-
-KernelCall kernel_concat(const NodeContext& n, const TileSymbols& t) {
-  auto c = columns(n);
-  std::vector<Expr> begin(c.begin.begin(), c.begin.end()), size(c.size.begin(), c.size.end());
-  KernelCall call{"ts_concat",
-                  "join",
-                  {output_field("y", 0),
-                   {"element", Expr(size_of(n.output(0).type.dtype))},
-                   {"rows", t.box.len[0]},
-                   {"columns", t.box.len[1]},
-                   {"at", t.box.lo[1]},
-                   {"parts", Expr(static_cast<int64_t>(size.size()))},
-                   {"begin", begin},
-                   {"size", size}}};
-  for (size_t i = 0; i < size.size(); ++i)
-    call.fields.push_back(input_field(fmt::format("x[{}]", i), static_cast<int>(i)));
-  return call;
-}
-
-double cycles_concat(const NodeContext& n, std::span<const int64_t> tile, int cores) {
-  auto rows = static_cast<double>(tile[0]), parts = static_cast<double>(n.node.inputs.size());
-  return team_cycles(tile[0] * tile[1], 3, cores) + rows * parts * 30 / cores;
+  return std::vector{whole};
 }
 
 // ---- Pad
@@ -276,14 +220,21 @@ Result<std::vector<TensorId>> gradient_pad(GradientContext& g) {
   return d;
 }
 
-// One form is left for the kernel: two pads an axis, and the value as an operand. The modes that copy become one
-// Gather an axis.
+// A Pad that only takes away is a Slice. One form is left for the kernel: two pads an axis, and the value as an
+// operand. The modes that copy become one Gather an axis.
 Result<std::vector<TensorId>> expand_pad(ExpandContext& c) {
   NodeContext n{c.build.graph(), c.node};
   TRY(auto p, pads(n));
   auto name = n.output(0).name;
   auto x = c.node.inputs[0];
   bool plain = n.has_input(1) && n.has_input(2) && c.node.inputs.size() == 3;
+  if (!n.in(0).empty() && std::max(std::ranges::max(p.before), std::ranges::max(p.after)) <= 0) {
+    std::vector<Cut> cuts;
+    for (size_t a = 0; a < p.before.size(); ++a) cuts.push_back({-p.before[a], 1, n.out(0)[a]});
+    auto made = cut_out(c.build, x, cuts, name);
+    CHECK_OK(c.build.status());
+    return std::vector{made};
+  }
   if (is_constant(c.node)) {
     if (plain) return std::vector<TensorId>{};
     auto value =
@@ -379,9 +330,6 @@ const Operator Concat{.domain = "",
                       .infer = infer_concat,
                       .reference = reference_concat,
                       .gradient = gradient_concat,
-                      .tile_map = tile_map_concat,
-                      .kernel = kernel_concat,
-                      .cycles = cycles_concat,
                       .expand = expand_concat};
 const Operator Pad{.domain = "",
                    .type = "Pad",

@@ -137,6 +137,9 @@ struct Operator {
   Result<std::vector<TensorId>> (*expand)(ExpandContext&) = nullptr;  // null: never a composition
   uint32_t known = 0;     // bit i: input i is used at compile time (axes, shapes, scales) and must be known then
   bool of_types = false;  // the result depends on nothing but the inputs' types (Shape): always known at compile time
+  // The kernel only copies: at every point of the space, output 0 is input 0. A tile whose elements stand in the same
+  // order in both needs no kernel: what the DMA brought, it takes on.
+  bool copies = false;
 };
 
 // Every operator, in the order of the table.

@@ -132,6 +132,7 @@
   X(Split)                               \
   X(SliceGrad)                           \
   X(Concat)                              \
+  X(Put)                                 \
   X(Pad)                                 \
   X(Gather)                              \
   X(GatherND)                            \

@@ -18,6 +18,8 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
     : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
   const auto near = static_cast<int>(nest.size()) - 1;
   if (p.l2.engine) queue_ = p.l2.engine->in_flight;
+  const bool carry = carried(p, nest.back().tile);
+  if (carry) kernels_ = 0;
   for (size_t i = 0; i < travellers.size(); ++i) {
     auto& t = travellers[i];
     const bool far = passes_l2(t) && near > 0;
@@ -37,6 +39,14 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
         lane.overhead = lane.turns * (lane.l1 ? kTransferOverhead : kRequestOverhead) *
                         static_cast<double>(print.commands + 1) * (lane.both ? 2 : 1);
         lane.under_transfers = lane.l1 && !lane.both && t.home == kL2;
+        if (carry && lane.l1 && t.output == 0) {
+          auto& came = lanes_[*carried_];
+          came.out = lane.out;
+          came.overhead += lane.overhead;
+          goes_on_ = i;
+          continue;
+        }
+        if (carry && lane.l1 && t.input == 0) carried_ = lanes_.size(), lane.under_transfers = false;
         if (every < loops.total()) movers_ |= 1u << lanes_.size();
       }
       lanes_.push_back(lane);
@@ -58,6 +68,15 @@ bool Buffers::queue_holds(uint32_t twice) const {
   return requests <= queue_;
 }
 
+// Two slots in which tiles come and go on are of use only where they can come from the next outer tile, and go to it,
+// while this one is there.
+bool Buffers::carries_on(uint32_t twice) const {
+  if (!carried_ || !(twice >> *carried_ & 1)) return true;
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (!lanes_[i].l1 && ((movers_ & ~twice) >> i & 1)) return false;
+  return true;
+}
+
 // Every set while few lanes move; else all, all but one, all of a hop, none. More than the engine's queue holds is none
 // of them.
 std::vector<uint32_t> Buffers::choices() const {
@@ -74,7 +93,7 @@ std::vector<uint32_t> Buffers::choices() const {
     if (auto hop = movers_ & near; hop != 0 && hop != movers_) out.insert(out.end(), {hop, movers_ & ~near});
     out.push_back(0);
   }
-  std::erase_if(out, [&](uint32_t twice) { return twice != 0 && !queue_holds(twice); });
+  std::erase_if(out, [&](uint32_t twice) { return twice != 0 && !(queue_holds(twice) && carries_on(twice)); });
   return out;
 }
 
@@ -82,7 +101,7 @@ std::vector<uint32_t> Buffers::choices() const {
 // under the kernels, the rest between them.
 Buffers::Cost Buffers::cost(uint32_t twice) const {
   Cost cost;
-  double overhead = tiles_ * kTileOverhead, serial = 0;
+  double overhead = carried_ ? 0 : tiles_ * kTileOverhead, serial = 0;
   struct Both {
     double in = 0, out = 0;
     void add(const Lane& lane) { in += (lane.turns - 1) * lane.in, out += (lane.turns - 1) * lane.out; }
@@ -124,6 +143,8 @@ Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
     const bool two = twice >> i & 1;
     (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both};
   }
+  out.carried = carried_.has_value();
+  if (carried_) out.l1[goes_on_] = out.l1[lanes_[*carried_].traveller];
   out.cycles = cost.cycles, out.head = cost.head, out.tail = cost.tail;
   out.first = out.last = cost.busy / tiles_;
   out.l1_bytes = cost.l1_bytes, out.l2_bytes = cost.l2_bytes;

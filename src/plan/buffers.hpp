@@ -4,6 +4,8 @@
 //   Conv, 8 tiles along y:   x and y twice, w once -> 49 KB, 843 k cycles      all once -> 29 KB, 856 k
 #pragma once
 
+#include <optional>
+
 #include "plan/tiling.hpp"
 
 namespace tessera::plan {
@@ -38,9 +40,12 @@ class Buffers {
  private:
   double at_each_turn(size_t far, uint32_t twice) const;
   bool queue_holds(uint32_t twice) const;
+  bool carries_on(uint32_t twice) const;
 
   const std::vector<TileLevel>& nest_;
   std::vector<Lane> lanes_;
+  std::optional<size_t> carried_;  // the lane in which tiles of input 0 come, and go on as tiles of output 0
+  size_t goes_on_ = 0;             // as which traveller they go on
   size_t travellers_;
   uint32_t movers_ = 0;
   double kernels_, tiles_;

@@ -107,8 +107,10 @@ void Layout::add_slots(int level, std::vector<Tenant>& out) {
       };
       Tenant going = tenant;
       auto& goes = level == kL2 && n.tiling.l2[k].apart ? going : tenant;
+      bool carried = level == kL1 && n.tiling.carried;
       if (t.input >= 0) visit(tenant, plan.inputs[static_cast<size_t>(t.input)]);
-      if (t.output >= 0) visit(goes, plan.outputs[static_cast<size_t>(t.output)]);
+      if (t.output >= 0 && !carried) visit(goes, plan.outputs[static_cast<size_t>(t.output)]);
+      if (t.input == 0 && carried) visit(tenant, plan.outputs[0]);
       if (t.scratch >= 0) visit(tenant, plan.scratch[static_cast<size_t>(t.scratch)]);
       for (auto* one : {&tenant, &going})
         if (!one->offsets.empty()) out.push_back(std::move(*one));

@@ -51,6 +51,10 @@ Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile, const Floo
   return align_up(Bytes(count(extents(*t.map, tile)) * t.element_size), std::max(floor.alignment, t.element_size));
 }
 
+bool carried(const TilingProblem& p, const std::vector<int64_t>& tile) {
+  return p.op->copies && p.input_homes[0] != kL1 && p.output_homes[0] != kL1 && carries(p.map, tile);
+}
+
 namespace {
 
 // A word of L2 that a kernel reads or writes itself, beyond what one of L1 takes; of those, a multiplication in blocks
@@ -124,11 +128,9 @@ class Search {
   Least least() {
     Least least{Bytes(INT64_MAX), Bytes(INT64_MAX)};
     for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
-      Bytes near, far;
-      for (auto& t : travellers_) {
-        if (passes_l1(t)) near += slot_size(t, tile, p_.l1);
+      Bytes near = in_l1(tile), far;
+      for (auto& t : travellers_)
         if (passes_l2(t)) far += slot_size(t, tile, p_.l2);
-      }
       if (near >= least.l1 && far >= least.l2) return;
       if (!contiguous_at_home(tile) || orders(tile).empty()) return;
       least.l1 = std::min(least.l1, near);
@@ -142,6 +144,15 @@ class Search {
     std::vector<int> order;
     for (size_t d = 0; d < whole_.size(); ++d) order.push_back(static_cast<int>(d));
     return order;
+  }
+
+  // What one slot for everything takes.
+  Bytes in_l1(const std::vector<int64_t>& tile) const {
+    Bytes bytes;
+    const bool one_slot = carried(p_, tile);
+    for (auto& t : travellers_)
+      if (passes_l1(t) && !(one_slot && t.output == 0)) bytes += slot_size(t, tile, p_.l1);
+    return bytes;
   }
 
   // What a call on whole tensors reads and writes of L2: every element, and where they are multiplied, again and again.
@@ -165,10 +176,7 @@ class Search {
 
   void collect() {
     for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
-      Bytes bytes;
-      for (auto& t : travellers_)
-        if (passes_l1(t)) bytes += slot_size(t, tile, p_.l1);
-      if (bytes > p_.l1.budget || !contiguous_at_home(tile)) return;
+      if (in_l1(tile) > p_.l1.budget || !contiguous_at_home(tile)) return;
       for (auto& order : orders(tile)) inner(tile, order);
     });
     for (size_t i = 0; i < found_.size(); ++i) {

@@ -50,6 +50,8 @@ inline bool passes_l2(const Traveller& t) {
   return t.scratch < 0 && t.home == kL3;
 }
 Bytes slot_size(const Traveller& traveller, const std::vector<int64_t>& tile, const Floor& floor);
+// Whether such tiles pass through L1 without a kernel: output 0 leaves from the slots that input 0 came to.
+bool carried(const TilingProblem& problem, const std::vector<int64_t>& tile);
 
 // Slots of one traveller at a level; none where it does not pass through there.
 struct Slots {
@@ -67,6 +69,7 @@ struct Tiling {
   double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
   Bytes l1_bytes, l2_bytes;
   int64_t tiles = 1;
+  bool carried = false;  // tiles of input 0 go on as tiles of output 0, from the same slots of L1: there is no kernel
   bool as_asked = true;  // false: something has one slot, where double is forced and it changes
 };
 

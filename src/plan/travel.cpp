@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 namespace tessera::plan {
 
@@ -140,6 +141,39 @@ bool one_stretch(const ops::TileMap& space, const ops::OperandMap& map, const st
   for (size_t a = first + 1; a < len.size(); ++a)
     if (!spans(space, map, a, tile)) return false;
   return true;
+}
+
+namespace {
+
+// The dimensions along which a tile is longer than one, in the order in which the operand has them; nothing where an
+// axis is more than a run along one of them.
+std::optional<std::vector<int>> run_order(const ops::OperandMap& map, const std::vector<int64_t>& tile) {
+  std::vector<int> order;
+  for (size_t a = 0; a < map.axes.size(); ++a) {
+    auto& [terms, offset, window] = map.axes[a];
+    if (window != 1 && map.view[a] != 1) return std::nullopt;
+    size_t before = order.size();
+    for (auto& [dim, coefficient] : terms) {
+      if (tile[static_cast<size_t>(dim)] == 1) continue;
+      if (coefficient != 1 || order.size() > before) return std::nullopt;
+      order.push_back(dim);
+    }
+  }
+  return order;
+}
+
+}  // namespace
+
+bool carries(const ops::TileMap& space, const std::vector<int64_t>& tile) {
+  auto &in = space.inputs[0], &out = space.outputs[0];
+  size_t longer = 0;
+  for (size_t d = 0; d < tile.size(); ++d) {
+    auto dim = static_cast<int>(d);
+    if (space.dims[d].extent > 1 && !(in.uses(dim) && out.uses(dim))) return false;
+    longer += tile[d] > 1;
+  }
+  auto coming = run_order(in, tile), going = run_order(out, tile);
+  return coming && going && *coming == *going && going->size() == longer;
 }
 
 double transfer_cycles(const Footprint& footprint, int64_t element_size, const target::DmaEngine& engine, Way way) {

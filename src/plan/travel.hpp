@@ -55,6 +55,10 @@ bool spans(const ops::TileMap& space, const ops::OperandMap& map, size_t axis, c
 // it in its home. Tiles at the edge of a Pad reach less of an axis than those in the middle.
 //   Y(m, n), tiles 2 x all of n -> true      1 x half of n -> true      2 x half of n -> false
 bool one_stretch(const ops::TileMap& space, const ops::OperandMap& map, const std::vector<int64_t>& tile);
+// Whether input 0 and output 0 are the same bytes under every such tile of an operator that copies, and come and go
+// together: the tile may pass through one slot, and nothing is left to do for a kernel.
+//   y[j, i, k] = x[i, j, k]:   tiles 1 x 8 x 64 -> true      8 x 1 x 64 -> true      8 x 8 x 64 -> false
+bool carries(const ops::TileMap& space, const std::vector<int64_t>& tile);
 // Extents of an operand's region under such tiles.
 Shape extents(const ops::OperandMap& map, const std::vector<int64_t>& tile);
 

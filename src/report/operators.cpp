@@ -36,6 +36,13 @@ std::string tiling(const ops::Operator& op) {
   return op.whole.empty() ? "all" : fmt::format("all but {}", op.whole);
 }
 
+// What copies goes through L1 without a core where its tiles stand in the order in which they came.
+std::string done_by(const ops::Operator& op) {
+  if (ops::is_view(op)) return op.aliases ? "view" : "compiler";
+  if (by_parts(op)) return "its parts";
+  return op.copies ? "DMA, kernel" : "kernel";
+}
+
 std::string types(const ops::Operator& op) {
   return op.types == ops::any_type ? "any" : fmt::format("{}", fmt::join(op.types.names(), " "));
 }
@@ -47,10 +54,17 @@ std::string verified(const ops::Operator& op) {
 }
 
 Table rows() {
-  Table all(
-      {{"operator"}, {"opsets"}, {"types"}, {"gradient"}, {"tiling"}, {"verified against"}, {"what it computes"}});
+  Table all({{"operator"},
+             {"opsets"},
+             {"types"},
+             {"gradient"},
+             {"tiling"},
+             {"done by"},
+             {"verified against"},
+             {"what it computes"}});
   for (auto* op : ops::table())
-    all.add({name_of(*op), sets(*op), types(*op), gradient(*op), tiling(*op), verified(*op), std::string(op->summary)});
+    all.add({name_of(*op), sets(*op), types(*op), gradient(*op), tiling(*op), done_by(*op), verified(*op),
+             std::string(op->summary)});
   return all;
 }
 
@@ -75,6 +89,7 @@ nlohmann::ordered_json operators_json() {
                     {"gradient", op->gradient != nullptr || by_parts(*op)},
                     {"tiling", tiling(*op)},
                     {"whole", op->whole},
+                    {"done_by", done_by(*op)},
                     {"verified", verified(*op)},
                     {"summary", op->summary}});
   return {{"operators", list}};

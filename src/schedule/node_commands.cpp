@@ -127,6 +127,8 @@ Kernel NodeSteps::kernel(const Expr& t, const ops::SymbolicBox& tile) {
   for (size_t s = 0; s < plan_.scratch.size(); ++s)
     k.scratch.push_back(
         place(map_.scratch[s].map, size_of(map_.scratch[s].dtype), buffers_.scratch[s], plan_.scratch[s]));
+  // A tile that goes on from where it came to needs nothing done to it.
+  if (op_->copies && k.inputs[0].buffer == k.outputs[0].buffer) return k;
   k.call = op_->kernel(ops::NodeContext{graph_, node_}, steps_->symbols(tile));
   return k;
 }

@@ -73,7 +73,8 @@ class Printer {
     std::string operands;
     for (auto* places : {&k.inputs, &k.outputs, &k.scratch})
       for (auto& p : *places) operands += (operands.empty() ? "" : ", ") + place(p);
-    put(depth, fmt::format("kernel {}({}) on [{}; {}]", k.call.function, operands, list(k.tile.lo), list(k.tile.len)));
+    auto what = k.call.function.empty() ? "pass" : "kernel " + k.call.function;
+    put(depth, fmt::format("{}({}) on [{}; {}]", what, operands, list(k.tile.lo), list(k.tile.len)));
   }
 
   const Schedule& schedule_;

@@ -61,7 +61,7 @@ struct Kernel {
   NodeId node;
   ops::SymbolicBox tile;                        // of the operator's iteration space
   std::vector<Place> inputs, outputs, scratch;  // by operand; buffer -1 where absent
-  ops::KernelCall call;
+  ops::KernelCall call;  // no function: output 0 is input 0 where it stands, and nothing is called
 };
 
 struct Step;

@@ -12,8 +12,8 @@ bool updates(const Graph& graph, const Node& node) {
   if (!op || !op->aliases) return false;
   return std::ranges::any_of(op->aliases({graph, node}), [&](auto& alias) {
     if (alias.kind != ops::Alias::Kind::InPlace) return false;
-    auto role = graph.at(node.inputs[static_cast<size_t>(alias.input)]).role;
-    return role == Role::Parameter || role == Role::State;
+    auto input = node.inputs[static_cast<size_t>(alias.input)];
+    return input && (graph.at(input).role == Role::Parameter || graph.at(input).role == Role::State);
   });
 }
 

@@ -232,8 +232,13 @@ Operands bound_operands(const ops::NodeContext& n, const ops::Operator& op, cons
     all.scratch.push_back({&s.map, size_of(s.dtype), poisoned(count(s.map.view), size_of(s.dtype))});
   if (op.aliases)
     for (auto& alias : op.aliases(n))
-      if (auto& o = all.outputs[static_cast<size_t>(alias.output)]; o.map)
-        o.storage = all.inputs[static_cast<size_t>(alias.input)].storage;
+      if (auto& o = all.outputs[static_cast<size_t>(alias.output)]; o.map) {
+        auto i = static_cast<size_t>(alias.input);
+        if (all.inputs[i].storage)
+          o.storage = all.inputs[i].storage;
+        else if (n.has_input(i))  // the kernel does not touch it, but it stays around what is made
+          o.storage->whole.assign(values[i].bytes().begin(), values[i].bytes().end());
+      }
   return all;
 }
 

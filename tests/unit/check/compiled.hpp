@@ -56,4 +56,26 @@ inline Result<train::Program> mixed(int64_t batch = 3, int64_t rows = 5, int64_t
   return train::training_program(std::move(graph), {}, {.loss = train::Loss::Mse});
 }
 
+// Parts put together, cut out and turned: all of it by DMA where it lives outside of L1.
+inline Result<train::Program> moved(int64_t rows = 6, int64_t columns = 8, bool learns = true) {
+  Graph graph;
+  graph.name = "moved";
+  auto x = graph.add_tensor({"x", {DType::F32, {rows, columns}}, Role::Input, {}});
+  TensorType type{DType::F32, {columns, 3}};
+  auto w = graph.add_tensor({"w", type, Role::Parameter, TensorData::zeros(type)});
+  graph.inputs = {x};
+  ops::Builder b(graph);
+  auto a = b.node({"", "Relu"}, {x}, {}, "a");
+  auto both = b.node({"", "Concat"}, {a, x, a}, {{"axis", int64_t{1}}}, "both");
+  auto cut = b.node({"", "Slice"},
+                    {both, b.integers({1, columns / 2}, "from"), b.integers({rows, 2 * columns + columns / 2}, "to")},
+                    {}, "cut");
+  auto pairs = b.node({"", "Reshape"}, {cut, b.integers({rows - 1, 2, columns}, "shape")}, {}, "pairs");
+  auto turned = b.node({"", "Transpose"}, {pairs}, {{"perm", std::vector<int64_t>{1, 0, 2}}}, "turned");
+  graph.outputs = {b.node({"", "MatMul"}, {turned, w}, {}, "y")};
+  CHECK_OK(b.status());
+  if (!learns) return train::inference_program(std::move(graph));
+  return train::training_program(std::move(graph), {}, {.loss = train::Loss::Mse});
+}
+
 }  // namespace tessera::compiled

@@ -47,6 +47,25 @@ TEST_P(Compiled, ProductsSoftmaxAndReductions) {
   expect_right(compiled::mixed());
 }
 
+// Slots that take what came as what goes, from every memory to every other.
+TEST_P(Compiled, DataThatMoves) {
+  for (auto home : {plan::Home::Auto, plan::Home::L2, plan::Home::L3})
+    for (auto [rows, columns] : {std::pair{6, 8}, std::pair{23, 14}, std::pair{2, 90}}) {
+      auto program = compiled::moved(rows, columns);
+      ASSERT_TRUE(program) << program.error().text();
+      for (int64_t l2 : {0, 3000, 6000}) {
+        plan::Options options{.tiling = GetParam().tiling, .buffering = GetParam().buffering, .home = home};
+        if (GetParam().l1 > 0) options.l1 = Bytes(GetParam().l1);
+        if (l2 > 0) options.l2 = Bytes(l2);
+        auto c = compiled::compile(*program, options);
+        if (!c && c.error().kind() == ErrorKind::DoesNotFit) continue;
+        ASSERT_TRUE(c) << c.error().text();
+        auto verdict = c->judge();
+        EXPECT_TRUE(verdict) << rows << " x " << columns << ", L2 " << l2 << ": " << verdict.error().text();
+      }
+    }
+}
+
 // Shapes that do not divide, batches of one and seven, budgets down to the smallest that works.
 TEST_P(Compiled, RandomPerceptrons) {
   std::mt19937 random(7);

@@ -58,6 +58,13 @@ Case double_buffered() {
 Case of_many_operators() {
   return compile(compiled::mixed(2, 3, 5), {.buffering = plan::Buffering::Double, .l1 = Bytes(400)});
 }
+Case of_data_that_moves() {
+  return compile(compiled::moved(), {.buffering = plan::Buffering::Double, .l1 = Bytes(400)});
+}
+Case of_data_that_moves_from_far_away() {
+  return compile(compiled::moved(6, 8, false),
+                 {.buffering = plan::Buffering::Double, .home = plan::Home::L3, .l1 = Bytes(400)});
+}
 Case untiled() {
   return compile(compiled::perceptron("mlp:6-5-3", 2), {.tiling = false});
 }
@@ -70,7 +77,9 @@ INSTANTIATE_TEST_SUITE_P(Handmade, DamageTest,
                          [](auto& info) { return info.param.name; });
 INSTANTIATE_TEST_SUITE_P(Compiled, DamageTest,
                          testing::Values(Network{"single", single_buffered}, Network{"twofold", double_buffered},
-                                         Network{"operators", of_many_operators}, Network{"untiled", untiled, 20}),
+                                         Network{"operators", of_many_operators}, Network{"moved", of_data_that_moves},
+                                         Network{"movedFar", of_data_that_moves_from_far_away},
+                                         Network{"untiled", untiled, 20}),
                          [](auto& info) { return info.param.name; });
 
 }  // namespace

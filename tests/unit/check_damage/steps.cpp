@@ -424,6 +424,10 @@ void add_kernel_kinds(std::vector<Damage>& all) {
         if (in.buffer.index >= 0 && out.buffer.index >= 0 && in.buffer != out.buffer) return out = in, true;
     return false;
   }));
+  all.push_back(each<Kernel>("kernel's call dropped", [](At&, Kernel& k) {
+    if (k.call.function.empty()) return false;
+    return k.call = {}, true;
+  }));
   all.push_back({"number of the call wrong", call_field_wrong});
   all.push_back({"two slots become one", slots_become_one});
   all.push_back({"reduction reversed", reduction_reversed});

@@ -25,6 +25,8 @@ TEST(OperatorTable, SaysWhatTheDefinitionsSay) {
     EXPECT_EQ(row["whole"], std::string(op.whole));
     for (auto* key : {"operator", "tiling", "verified", "summary"})
       EXPECT_FALSE(row[key].get<std::string>().empty()) << op.type << " has no " << key;
+    EXPECT_EQ(row["done_by"] == "view", ops::is_view(op) && op.aliases) << op.type;
+    EXPECT_EQ(row["done_by"].get<std::string>().starts_with("DMA"), op.copies) << op.type;
     EXPECT_EQ(row["tiling"] == "all", op.tile_map && op.whole.empty() && !op.of_types) << op.type;
   }
 }
