@@ -18,6 +18,7 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
     : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
   const auto near = static_cast<int>(nest.size()) - 1;
   if (p.l2.engine) queue_ = p.l2.engine->in_flight;
+  near_queue_ = p.l1.engine->in_flight;
   const bool carry = carried(p, nest.back().tile);
   if (carry) kernels_ = 0;
   for (size_t i = 0; i < travellers.size(); ++i) {
@@ -55,17 +56,20 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
 }
 
 // What comes from L3 has its next tile on its way, and the one after that where L1 has one slot, which waits for it at
-// the last moment; of what goes, two tiles may be.
+// the last moment; of what goes, two tiles may be. Between L2 and L1, every slot may be on its way.
 bool Buffers::queue_holds(uint32_t twice) const {
-  int requests = 0;
+  int requests = 0, near = 0;
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    if (lanes_[i].l1) continue;
+    if (lanes_[i].l1) {
+      near += ((lanes_[i].in > 0) + (lanes_[i].out > 0)) * (twice >> i & 1 ? 2 : 1);
+      continue;
+    }
     const bool two = twice >> i & 1, behind = i > 0 && lanes_[i - 1].traveller == lanes_[i].traveller;
     const bool early = behind && (twice >> (i - 1) & 1);
     if (lanes_[i].in > 0) requests += two && !early ? 2 : 1;
     if (lanes_[i].out > 0) requests += two ? 2 : 1;
   }
-  return requests <= queue_;
+  return requests <= queue_ && near <= near_queue_;
 }
 
 // Two slots in which tiles come and go on are of use only where they can come from the next outer tile, and go to it,

@@ -49,7 +49,8 @@ class Buffers {
   size_t travellers_;
   uint32_t movers_ = 0;
   double kernels_, tiles_;
-  int queue_ = 0;  // requests of the engine that brings tiles from L3
+  int queue_ = 0;       // requests of the engine that brings tiles from L3
+  int near_queue_ = 0;  // and of the one that brings them into L1
 };
 
 }  // namespace tessera::plan
