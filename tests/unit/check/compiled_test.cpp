@@ -66,6 +66,28 @@ TEST_P(Compiled, DataThatMoves) {
     }
 }
 
+// Two slots for everything ask for more at once than a small engine takes.
+TEST(Requests, AreNoMoreThanTheEngineHasInFlight) {
+  auto program = compiled::mixed();
+  ASSERT_TRUE(program) << program.error().text();
+  for (int in_flight : {5, 6, 8}) {
+    handmade::Case c;
+    c.graph = program->graph;
+    c.target = compiled::siracusa();
+    c.target.engines[0].in_flight = in_flight;
+    plan::Options options{.buffering = plan::Buffering::Double, .l1 = Bytes(400)};
+    auto plan = plan::make_plan(*program, c.target, options);
+    ASSERT_TRUE(plan) << plan.error().text();
+    c.plan = *plan;
+    auto schedule = schedule::build(c.graph, c.plan, c.target);
+    ASSERT_TRUE(schedule) << schedule.error().text();
+    c.schedule = *schedule;
+    c.options.budget = {*options.l1};
+    auto verdict = c.judge();
+    EXPECT_TRUE(verdict) << in_flight << ": " << verdict.error().text();
+  }
+}
+
 // Shapes that do not divide, batches of one and seven, budgets down to the smallest that works.
 TEST_P(Compiled, RandomPerceptrons) {
   std::mt19937 random(7);
