@@ -103,6 +103,7 @@ std::optional<double> Cell::hidden() const {
   if (!run || run->operators.empty()) return std::nullopt;
   double dma = 0, wait = 0;
   for (auto& op : run->operators) dma += op.dma.any, wait += op.dma_wait;
+  if (dma <= 0) return std::nullopt;  // nothing moves: nothing to hide
   return share_hidden(dma, wait);
 }
 
