@@ -40,9 +40,11 @@ class Walker {
 // Whose slots a buffer is: of the node whose kernel works on them, or on what they are filled from.
 class Owners {
  public:
-  Owners(const std::vector<Section>& sections, const Schedule& schedule) : owners_(schedule.buffers.size()) {
-    for (auto& section : sections) kernels(section.body);
-    for (auto& section : sections) stages(section.body);
+  explicit Owners(const Schedule& schedule) : owners_(schedule.buffers.size()) {
+    for (auto* entry : {&schedule.training, &schedule.optimizer})
+      for (auto& section : *entry) kernels(section.body);
+    for (auto* entry : {&schedule.training, &schedule.optimizer})
+      for (auto& section : *entry) stages(section.body);
   }
   NodeId of(BufferId buffer) const { return owners_[static_cast<size_t>(buffer.index)]; }
 
@@ -81,19 +83,31 @@ std::vector<LevelBytes> traffic(const std::vector<Section>& sections, const targ
   return moved;
 }
 
-std::vector<OperandTraffic> operand_traffic(const std::vector<Section>& sections, const Schedule& schedule) {
-  const Owners owners(sections, schedule);
+std::vector<LevelBytes> training_traffic(const Schedule& schedule, const target::Target& target) {
+  auto moved = traffic(schedule.training, target);
+  if (schedule.training.empty() || schedule.optimizer.empty()) return moved;
+  const Owners owners(schedule);
+  const auto next = schedule.optimizer.front().node;
+  Walker(schedule.training.back(), [&](const Transfer& t, int64_t bytes) {
+    if (owners.of(t.near.buffer) == next) moved[static_cast<size_t>(t.engine)].bytes -= bytes;
+  });
+  return moved;
+}
+
+std::vector<OperandTraffic> operand_traffic(const Schedule& schedule) {
+  const Owners owners(schedule);
   std::map<std::tuple<int32_t, int32_t, int>, OperandTraffic> all;
-  for (auto& section : sections)
-    Walker(section, [&](const Transfer& t, int64_t bytes) {
-      auto node = owners.of(t.near.buffer);
-      if (node.index < 0) node = section.node;
-      auto& found = all[{node.index, t.tensor.index, t.engine}];
-      found.node = node, found.tensor = t.tensor, found.engine = t.engine;
-      const bool in = t.direction == Transfer::Direction::In;
-      (in ? found.in_bytes : found.out_bytes) += bytes;
-      ++(in ? found.in_commands : found.out_commands);
-    });
+  for (auto* entry : {&schedule.training, &schedule.optimizer})
+    for (auto& section : *entry)
+      Walker(section, [&](const Transfer& t, int64_t bytes) {
+        auto node = owners.of(t.near.buffer);
+        if (node.index < 0) node = section.node;
+        auto& found = all[{node.index, t.tensor.index, t.engine}];
+        found.node = node, found.tensor = t.tensor, found.engine = t.engine;
+        const bool in = t.direction == Transfer::Direction::In;
+        (in ? found.in_bytes : found.out_bytes) += bytes;
+        ++(in ? found.in_commands : found.out_commands);
+      });
   std::vector<OperandTraffic> list;
   for (auto& [key, entry] : all) list.push_back(entry);
   return list;

@@ -60,9 +60,13 @@ report::OperatorCost cost_of(const Compiled& compiled, const NodeCycles& cycles,
 void measured_bytes(const Compiled& compiled, const Counters& counters, int64_t runs, int64_t steps,
                     report::RunReport& report) {
   auto updates = report::traffic(compiled.schedule.optimizer, compiled.target);
-  for (size_t i = 0; i < report.dma_bytes.size(); ++i)
-    if (report.dma_bytes[i].name == "L2_L1")
-      report.dma_bytes[i].bytes = (static_cast<int64_t>(counters.l2_l1_bytes) - steps * updates[i].bytes) / runs;
+  auto entry = report::traffic(compiled.schedule.training, compiled.target);
+  auto own = report::training_traffic(compiled.schedule, compiled.target);
+  for (size_t i = 0; i < report.dma_bytes.size(); ++i) {
+    if (report.dma_bytes[i].name != "L2_L1") continue;
+    auto ahead = entry[i].bytes - own[i].bytes;  // for the update, in every micro-batch
+    report.dma_bytes[i].bytes = (static_cast<int64_t>(counters.l2_l1_bytes) - steps * updates[i].bytes) / runs - ahead;
+  }
 }
 
 }  // namespace
@@ -91,7 +95,7 @@ report::RunReport describe(const Compiled& compiled) {
     report.arena[static_cast<size_t>(arena.level)].bytes = arena.size.count;
     report.arena_lower_bound[static_cast<size_t>(arena.level)].bytes = arena.lower_bound.count;
   }
-  report.dma_bytes = report::traffic(compiled.schedule.training, compiled.target);
+  report.dma_bytes = report::training_traffic(compiled.schedule, compiled.target);
   report.compile_seconds = compiled.seconds;
   report.notes = compiled.notes;
   return report;

@@ -14,9 +14,7 @@ using plan::Buffering;
 class Profiler {
  public:
   Profiler(const Compiled& compiled, const CompileOptions& options) : compiled_(compiled), options_(options) {
-    for (auto* entry : {&compiled.schedule.training, &compiled.schedule.optimizer})
-      for (auto& moved : report::operand_traffic(*entry, compiled.schedule))
-        traffic_[moved.node.index].push_back(moved);
+    for (auto& moved : report::operand_traffic(compiled.schedule)) traffic_[moved.node.index].push_back(moved);
     if (options.plan.buffering != Buffering::Auto || !options.plan.tiling) return;
     single_ = estimates(Buffering::Single);
     double_ = estimates(Buffering::Double);
