@@ -72,7 +72,7 @@ Result<std::vector<CompositionCheck>> check_composition(const Model& model, cons
   for (auto regime : {Resident, KvSwap, WeightStream})
     for (bool tight : {false, true}) {
       if (regime != Resident ? !link : tight) continue;
-      if (!tight) CHECK_OK(check("prefill", machine, regime, prompt));
+      CHECK_OK(check("prefill", machine, regime, prompt, tight));
       if (model.causal) CHECK_OK(check("decode", machine, regime, token, tight));
       if (blocks) CHECK_OK(check("prefill in blocks", *blocks, regime, long_prompt, tight));
     }

@@ -31,9 +31,10 @@ std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions&
                            rooms.others, rooms.ring, rooms.kv_stays);
 }
 
-// Bytes of the rows that come out of the layers, and of the scores that come out of the head.
-uint64_t results_of(const DecoderShape& s) {
-  return static_cast<uint64_t>((s.padded * s.hidden_blocks + (s.head ? s.vocabulary_blocks : 0)) * s.mlen * 2);
+// Bytes of what a prompt fetches beside weights: its rows came from the host, and scores come out of it.
+double tables_of(const DecoderShape& s, const KindTotals& bytes) {
+  const auto rows = s.padded * s.hidden_blocks + (s.head ? s.vocabulary_blocks : 0);
+  return static_cast<double>(bytes.activation) - static_cast<double>(rows * s.mlen * 2);
 }
 
 }  // namespace
@@ -47,13 +48,16 @@ Result<PieceStore::Piece> PieceStore::run(const Model& model, const MachineConfi
   const auto measure = [&]() -> Result<Piece> {
     TRY(const auto memory_model, make_memory_model(with_regions));
     TRY(const auto run, run_program(program, *memory_model, {.host = false}));
-    Piece piece{.layers = std::vector<double>(static_cast<size_t>(options.layers)),
+    Piece piece{.layers = std::vector<PromptTimes::Layer>(static_cast<size_t>(options.layers)),
                 .total = static_cast<double>(run.total.count) * 1e-12,
                 .link_bytes = static_cast<double>(run.memory.link_bytes) / static_cast<double>(options.layers)};
-    for (size_t i = 0; i < program.sections.size(); ++i)
-      if (const auto layer = program.sections[i].layer; layer < options.layers)
-        piece.layers[static_cast<size_t>(layer)] +=
-            static_cast<double>(program.machine.time_of(run.sections[i].cycles).count) * 1e-12;
+    for (size_t i = 0; i < program.sections.size(); ++i) {
+      const auto& section = program.sections[i];
+      if (section.layer >= options.layers) continue;
+      auto& layer = piece.layers[static_cast<size_t>(section.layer)];
+      if (section.op == "cache" && layer.made == 0) layer.made = layer.seconds;
+      layer.seconds += static_cast<double>(program.machine.time_of(run.sections[i].cycles).count) * 1e-12;
+    }
     return piece;
   };
   std::promise<Result<Piece>> promise;
@@ -133,7 +137,7 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
   const bool thrashes = options.past && !memory.rooms->kv_stays;
   options.layers = std::min(measured_layers(), memory.kind == Resident ? 3 : thrashes ? kThrashing : kLayers);
   TRY(const auto piece, store_.run(model_, machine_, options, memory));
-  const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)];
+  const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)].seconds;
   const auto more = static_cast<double>(model_.layers - options.layers);
   // A prompt's tables come once, and so do a token's; weights and the cache of a token come for every layer.
   const double again = options.past ? piece.link_bytes : regime == WeightStream ? layer_weights_ : 0;
@@ -142,42 +146,15 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
   TRY(const auto head, head_seconds());
   time.seconds = add_head(regime, time.seconds, steady - over_link(again), head);
   if (regime == WeightStream) time.link_bytes += head_weights_;
-  if (!options.past) CHECK_OK(add_write_backs(regime, all, time));
+  if (!options.past) {
+    auto machine = machine_;
+    TRY(const auto shape, shape_decoder(model_, machine, all));
+    PromptTimes times{.layers = piece.layers, .head = head, .tables = over_link(tables_of(shape, whole))};
+    times.layers.insert(times.layers.end() - 1, static_cast<size_t>(more), piece.layers[piece.layers.size() - 2]);
+    if (regime == WeightStream) times.weights = over_link(layer_weights_);
+    CHECK_OK(add_write_backs(regime, all, std::move(times), time));
+  }
   return with_host(time, options.tokens);
-}
-
-// What a prompt's cache does not find room for goes back to the host, region by region, in the time that the wire has
-// nothing else to do. Streamed weights wait for it, and so does what the host fetches at the end. Where the rows stay
-// on chip from layer to layer, the cache has their room until they are stored at the end.
-Result<void> RegimePieces::add_write_backs(MemoryModelKind regime, const DecoderOptions& options,
-                                           ComposedTime& time) const {
-  if (regime == Resident) return {};
-  auto machine = machine_;
-  TRY(const auto shape, shape_decoder(model_, machine, options));
-  TRY(const auto regions, regions_of(options));
-  const auto whole = totals_of(regions);
-  const auto room = memory_for(regime, whole).rooms->others;
-  const auto lent = shape.single_chunk() ? results_of(shape) : 0;
-  uint64_t before = whole.activation - lent, after = whole.activation;  // room that is taken, until the end and then
-  uint64_t during = 0, at_end = 0;
-  for (auto& r : regions) {
-    if (r.kind != Kind::Kv) continue;
-    const bool fits = before + r.size <= room, stays = after + r.size <= room;
-    (fits ? before : during) += r.size;
-    if (stays) after += r.size;
-    if (fits && !stays) at_end += r.size;
-  }
-  const bool host_waits = model_.vocabulary > 0;
-  if (!host_waits) {  // nobody waits for what is put out when the last weights are on the wire
-    at_end = 0;
-    if (regime == KvSwap) during = 0;
-    if (shape.single_chunk()) during -= std::min(during, 2 * whole.kv / static_cast<uint64_t>(model_.layers));
-  }
-  const auto bytes = static_cast<double>(during);
-  const double idle = std::max(0.0, time.seconds - over_link(time.link_bytes)) * bytes / static_cast<double>(whole.kv);
-  time.link_bytes += bytes + static_cast<double>(at_end);
-  time.seconds += std::max(0.0, over_link(bytes) - idle) + over_link(static_cast<double>(at_end));
-  return {};
 }
 
 // The head is streamed like a layer, and its beginning is brought ahead while the last layer leaves the link idle.
@@ -220,7 +197,7 @@ Result<double> RegimePieces::head_seconds() {
   return one - none + columns * (two - one);
 }
 
-Result<double> RegimePieces::part_of_layer(const DecoderOptions& options) {
+Result<PromptTimes::Layer> RegimePieces::part_of_layer(const DecoderOptions& options) {
   TRY(const auto piece, store_.run(model_, machine_, options, memory_for(Resident, {})));
   return piece.layers[piece.layers.size() > 1 ? 1 : 0];
 }
@@ -239,8 +216,9 @@ Result<RegimePieces::Blocks> RegimePieces::in_blocks(int64_t context, int64_t ro
     options.tokens = std::min<int64_t>(4 * rows, context);
     const double k = static_cast<double>(options.tokens) / static_cast<double>(rows);
     TRY(const auto more, part_of_layer(options));
-    const double growth = k > 2 ? (more / k - two / 2) / (k - 2) : 0;  // a + growth * k a block
-    b.layer = b.chunks * (two / 2 + growth * (b.chunks - 2));
+    const double growth = k > 2 ? (more.seconds / k - two.seconds / 2) / (k - 2) : 0;  // a + growth * k a block
+    b.layer = b.chunks * (two.seconds / 2 + growth * (b.chunks - 2));
+    b.made = two.made;
     return b;
   }
   // Pairs of blocks i and i + 1: a quadratic through three of them, or what fewer give.
@@ -248,8 +226,9 @@ Result<RegimePieces::Blocks> RegimePieces::in_blocks(int64_t context, int64_t ro
   for (int64_t i : {int64_t{0}, (n - 2) / 2, n - 2}) {
     if (!pairs.empty() && pairs.back().first >= static_cast<double>(i)) continue;
     options.past = std::min(i * rows, context - 2 * rows);
-    TRY(const auto seconds, part_of_layer(options));
-    pairs.push_back({static_cast<double>(options.past) / static_cast<double>(rows), seconds});
+    TRY(const auto pair, part_of_layer(options));
+    if (pairs.empty()) b.made = pair.made;
+    pairs.push_back({static_cast<double>(options.past) / static_cast<double>(rows), pair.seconds});
   }
   const auto pair_at = [&](double x) {  // Lagrange
     double sum = 0;
@@ -276,12 +255,12 @@ Result<double> RegimePieces::overlap_of(int64_t context, int64_t rows, double li
   auto alone = options;
   alone.layers = kBlockLayers;
   TRY(const auto machine, part_of_layer(alone));
-  const double longer = machine * std::max(1.0, link_over_machine);
+  const double longer = machine.seconds * std::max(1.0, link_over_machine);
   TRY(const auto whole, bytes_of(options));
   auto memory = memory_for(WeightStream, whole);
-  memory.host_bandwidth = static_cast<int64_t>(layer_weights_ / (link_over_machine * machine));
+  memory.host_bandwidth = static_cast<int64_t>(layer_weights_ / (link_over_machine * machine.seconds));
   TRY(const auto piece, store_.run(model_, machine_, options, memory));
-  return std::max(1.0, piece.layers[piece.layers.size() - 2] / longer);
+  return std::max(1.0, piece.layers[piece.layers.size() - 2].seconds / longer);
 }
 
 Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t context) {
@@ -295,29 +274,34 @@ Result<ComposedTime> RegimePieces::prefill(MemoryModelKind regime, int64_t conte
   const auto layers = static_cast<double>(model_.layers);
   ComposedTime time{.seconds = layers * blocks.layer};
   double slack = blocks.layer;
-  // The tables are fetched before the first block; the rows themselves came from the host.
-  const double tables = static_cast<double>(bytes.activation - results_of(shape));
+  // The tables are fetched before the first block.
+  const double tables = tables_of(shape, bytes);
+  PromptTimes times{.head = head, .tables = over_link(tables)};
   if (regime == KvSwap) {
     time.link_bytes = tables;
-    time.seconds += over_link(tables);
+    time.seconds += times.tables;
   } else if (regime == WeightStream) {
     // A layer comes once where the ring holds it, and once a block where it does not.
     const auto others = bytes.kv + bytes.activation;
     const double ring = static_cast<double>(capacity_ - std::min(capacity_, others));
-    const double times = ring >= layer_weights_ ? 1 : blocks.chunks;
-    const double link = over_link(layer_weights_ * times);
-    time.link_bytes = tables + layer_weights_ * times * layers + head_weights_;
+    const double often = ring >= layer_weights_ ? 1 : blocks.chunks;
+    const double link = over_link(layer_weights_ * often);
+    time.link_bytes = tables + layer_weights_ * often * layers + head_weights_;
     const double block = blocks.layer / blocks.chunks;
-    const double first = times == 1 ? std::max(link, block) + blocks.layer - block : std::max(blocks.layer, link);
+    const double first = often == 1 ? std::max(link, block) + blocks.layer - block : std::max(blocks.layer, link);
     const double computing = first + (layers - 1) * blocks.layer;
     // The last layer's weights are there with its first block; the other blocks follow.
-    const double waiting = link * layers + (times == 1 ? blocks.layer - block : 0);
+    if (often == 1) times.tail = blocks.layer - block;
+    times.weights = link;
+    const double waiting = link * layers + times.tail;
     TRY(const auto stretch, overlap_of(context, shape.rows, link / blocks.layer));
-    time.seconds = over_link(tables) + stretch * std::max(computing, waiting);
+    time.seconds = times.tables + stretch * std::max(computing, waiting);
     if (link >= blocks.layer) slack = blocks.layer - block;  // until then the wire brings the layer itself
   }
+  times.layers.assign(static_cast<size_t>(model_.layers), {blocks.layer, blocks.made});
+  times.layers[0].seconds += times.tables, times.layers[0].made += times.tables;
   time.seconds = add_head(regime, time.seconds, slack, head);
-  CHECK_OK(add_write_backs(regime, options, time));
+  CHECK_OK(add_write_backs(regime, options, std::move(times), time));
   return with_host(time, context);
 }
 

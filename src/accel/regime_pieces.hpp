@@ -12,6 +12,7 @@
 #include <string>
 
 #include "accel/memory_models.hpp"
+#include "accel/regime_write_backs.hpp"
 #include "accel/run.hpp"
 
 namespace tessera::accel {
@@ -27,7 +28,7 @@ struct ComposedTime {
 class PieceStore {
  public:
   struct Piece {
-    std::vector<double> layers;  // seconds of each layer
+    std::vector<PromptTimes::Layer> layers;
     double total = 0;
     double link_bytes = 0;  // of a layer in the middle
   };
@@ -56,15 +57,17 @@ class RegimePieces {
  private:
   struct Blocks {
     double layer = 0;  // seconds of a layer over all blocks, everything resident
+    double made = 0;   // of them, until the first one stores its K and V
     double chunks = 1;
   };
 
   Result<ComposedTime> from_layers(MemoryModelKind regime, DecoderOptions options);
   Result<Blocks> in_blocks(int64_t context, int64_t rows);
   Result<double> overlap_of(int64_t context, int64_t rows, double link_over_machine);
-  Result<double> part_of_layer(const DecoderOptions& options);
+  Result<PromptTimes::Layer> part_of_layer(const DecoderOptions& options);
   Result<double> head_seconds();
-  Result<void> add_write_backs(MemoryModelKind regime, const DecoderOptions& options, ComposedTime& time) const;
+  Result<void> add_write_backs(MemoryModelKind regime, const DecoderOptions& options, PromptTimes times,
+                               ComposedTime& time) const;
   Result<std::vector<Region>> regions_of(const DecoderOptions& options) const;
   double add_head(MemoryModelKind regime, double seconds, double slack, double head) const;
   ComposedTime with_host(ComposedTime time, int64_t tokens) const;

@@ -81,7 +81,7 @@ TEST_P(Composition, IsWithinTwoPercentOfWholeRuns) {
   if (!b.link) link.host_bandwidth = 2'000'000'000;
   const auto checks = check_composition(model, machine_on(b, model), b, set_up_memory(link)->link);
   ASSERT_TRUE(checks) << checks.error().text();
-  EXPECT_GE(checks->size(), 6u);
+  EXPECT_EQ(checks->size(), 15u);  // each regime, with room for the cache and without; prompts, blocks, tokens
   for (auto& c : *checks)
     EXPECT_LT(std::abs(c.error()), 0.02) << c.what << ": " << c.composed << " for " << c.simulated;
 }
@@ -89,6 +89,23 @@ TEST_P(Composition, IsWithinTwoPercentOfWholeRuns) {
 INSTANTIATE_TEST_SUITE_P(Boards, Composition,
                          testing::Combine(testing::Values("nexys_video", "custom_a7", "v80"),
                                           testing::Values("clm-60m", "SmolLM2-135M")));
+
+// What goes back when the wire has nothing else to do is waited for at the end alone; in the way of weights, at once.
+TEST(WriteBacks, WaitForTheWire) {
+  PromptTimes prompt{.layers = std::vector<PromptTimes::Layer>(4, {10, 5}), .link_rate = 1, .host_waits = true};
+  EXPECT_DOUBLE_EQ(prompt.end({}), 40);
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{0, 30}}), 40);           // asked for at 5, through at 35
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{2, 10}, {3, 10}}), 45);  // the second one at 35
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{2, 15}, {3, 10}}), 50);  // it waits for the first
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{4, 7}}), 47);            // for the results' sake
+  prompt.host_waits = false;
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{3, 100}}), 40);
+  prompt.weights = 10;  // as long as a layer: no time is left on the wire
+  EXPECT_DOUBLE_EQ(prompt.end({}), 40);
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{0, 3}, {2, 4}}), 47);
+  prompt.weights = 5;
+  EXPECT_DOUBLE_EQ(prompt.end(std::vector<WriteBack>{{0, 3}, {2, 4}}), 40);
+}
 
 // Few layers, so that a sweep takes no time.
 RegimesOptions small_sweep() {
