@@ -1,19 +1,7 @@
 #include "conv.h"
 
 #include "ts_conv_rows.h"
-
-/* Stretches of positions with the same taps: every edge position, and the interior as one. */
-static int32_t stretches(const struct axis* a) {
-  return a->count - (a->high - a->low) + (a->high > a->low);
-}
-static int32_t stretch(const struct axis* a, int32_t number, int32_t* from) {
-  if (number < a->low || a->high == a->low) {
-    *from = number;
-    return 1;
-  }
-  *from = number == a->low ? a->low : a->high + number - a->low - 1;
-  return number == a->low ? a->high - a->low : 1;
-}
+#include "ts_conv_share.h"
 
 /* What a block of sums walks: channels, and in each rows of taps. Steps are in elements. */
 struct walk {
@@ -26,6 +14,33 @@ struct walk {
   const float* from[4];
   float* to[4];
 };
+
+/* Positions of a rectangle that are left, row by row, all with the same taps. */
+struct cursor {
+  const float* x;
+  float* y;
+  int32_t left, column, width, x_step, y_step, x_turn, y_turn;
+};
+
+/* The next ones for a block. Where fewer are left, the last of them stands there again: that is no slower. */
+TS_APART void next_positions(struct walk* k, struct cursor* c, int32_t wide) {
+  const float* x = c->x;
+  float* y = c->y;
+  int32_t left = c->left;
+  for (int32_t j = 0; j < wide; ++j) {
+    k->from[j] = x, k->to[j] = y;
+    if (--left <= 0) continue;
+    x += c->x_step, y += c->y_step;
+    if (++c->column == c->width) c->column = 0, x += c->x_turn, y += c->y_turn;
+  }
+  c->x = x, c->y = y, c->left = ts_max(left, 0);
+}
+
+TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
+  for (int32_t j = 0; j < columns; ++j)
+    for (int32_t i = 0; i < rows; ++i)
+      if (k->to[j][i * k->y_m] < 0.0f) k->to[j][i * k->y_m] = 0.0f;
+}
 
 /* Lines are output channels, columns are positions: q0..q3 point to weights, p0..p3 to elements. */
 #define W_POINTER(i, COLUMNS) \
@@ -69,47 +84,54 @@ struct walk {
     ROWS(TS_STEP, COLUMNS)             \
   }
 
-#define DEFINE_BLOCK(NAME, ROWS, COLUMNS, TAPS)                             \
-  TS_APART void NAME(const struct walk* k) {                                \
-    ROWS(TS_ZERO, COLUMNS)                                                  \
-    if (!k->first) {                                                        \
-      ROWS(START, COLUMNS)                                                  \
-    }                                                                       \
-    if (k->x > 0 && k->y > 0 && k->z > 0) {                                 \
-      const int32_t w_m = k->w_m, w_x = k->w_x, x_x = k->x_x, x_c = k->x_c; \
-      const int32_t w_y = k->w_y, x_y = k->x_y;                             \
-      const float* w = k->w;                                                \
-      (void)w_x, (void)x_x;                                                 \
-      COLUMNS(X_FROM, 0)                                                    \
-      int32_t c = k->c;                                                     \
-      do {                                                                  \
-        for (int32_t z = 0; z < k->z; ++z) {                                \
-          int32_t x_row = z * k->x_z, y = k->y;                             \
-          const float* w_next = w + z * k->w_z;                             \
-          do {                                                              \
-            const float* w_row = w_next;                                    \
-            ROWS(W_POINTER, COLUMNS)                                        \
-            COLUMNS(X_POINTER, 0)                                           \
-            TAPS(ROWS, COLUMNS)                                             \
-            x_row += x_y;                                                   \
-            w_next += w_y;                                                  \
-          } while (--y > 0);                                                \
-        }                                                                   \
-        w += k->w_c;                                                        \
-        COLUMNS(X_NEXT, 0)                                                  \
-      } while (--c > 0);                                                    \
-    }                                                                       \
-    if (k->b) {                                                             \
-      ROWS(BIAS, COLUMNS)                                                   \
-    }                                                                       \
-    ROWS(STORE, COLUMNS)                                                    \
+/* Everything that the cursor has left, in blocks of so many lines and columns. */
+#define DEFINE_BLOCKS(NAME, LINES, WIDE, TAPS) \
+  DEFINE_BLOCKS_(NAME, LINES, WIDE, TS_ROWS_##LINES, TS_COLUMNS_##WIDE, TAPS)
+#define DEFINE_BLOCKS_(NAME, LINES, WIDE, ROWS, COLUMNS, TAPS)                \
+  TS_APART void NAME(struct walk* k, struct cursor* at) {                     \
+    do {                                                                      \
+      next_positions(k, at, WIDE);                                            \
+      ROWS(TS_ZERO, COLUMNS)                                                  \
+      if (!k->first) {                                                        \
+        ROWS(START, COLUMNS)                                                  \
+      }                                                                       \
+      if (k->x > 0 && k->y > 0 && k->z > 0) {                                 \
+        const int32_t w_m = k->w_m, w_x = k->w_x, x_x = k->x_x, x_c = k->x_c; \
+        const int32_t w_y = k->w_y, x_y = k->x_y;                             \
+        const float* w = k->w;                                                \
+        (void)w_x, (void)x_x;                                                 \
+        COLUMNS(X_FROM, 0)                                                    \
+        int32_t c = k->c;                                                     \
+        do {                                                                  \
+          for (int32_t z = 0; z < k->z; ++z) {                                \
+            int32_t x_row = z * k->x_z, y = k->y;                             \
+            const float* w_next = w + z * k->w_z;                             \
+            do {                                                              \
+              const float* w_row = w_next;                                    \
+              ROWS(W_POINTER, COLUMNS)                                        \
+              COLUMNS(X_POINTER, 0)                                           \
+              TAPS(ROWS, COLUMNS)                                             \
+              x_row += x_y;                                                   \
+              w_next += w_y;                                                  \
+            } while (--y > 0);                                                \
+          }                                                                   \
+          w += k->w_c;                                                        \
+          COLUMNS(X_NEXT, 0)                                                  \
+        } while (--c > 0);                                                    \
+      }                                                                       \
+      if (k->b) {                                                             \
+        ROWS(BIAS, COLUMNS)                                                   \
+      }                                                                       \
+      ROWS(STORE, COLUMNS)                                                    \
+      if (k->relu) no_negatives(k, LINES, WIDE);                              \
+    } while (at->left > 0);                                                   \
   }
 #define W_TAP 0
 #define X_TAP 0
-DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, ANY_TAPS)
-DEFINE_BLOCK(block_4_1, TS_ROWS_4, TS_COLUMNS_1, ANY_TAPS)
-DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, ANY_TAPS)
-DEFINE_BLOCK(block_1_1, TS_ROWS_1, TS_COLUMNS_1, ANY_TAPS)
+DEFINE_BLOCKS(block_4_4, 4, 4, ANY_TAPS)
+DEFINE_BLOCKS(block_4_1, 4, 1, ANY_TAPS)
+DEFINE_BLOCKS(block_1_4, 1, 4, ANY_TAPS)
+DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS)
 #undef W_TAP
 #undef X_TAP
 
@@ -139,90 +161,35 @@ DEFINE_BLOCK(block_1_1, TS_ROWS_1, TS_COLUMNS_1, ANY_TAPS)
   TAP_AT(ROWS, COLUMNS, 0, 0)          \
   TAP_AT(ROWS, COLUMNS, 1, M1)         \
   TAP_AT(ROWS, COLUMNS, 2, M2)
-DEFINE_BLOCK(three_4_4, TS_ROWS_4, TS_COLUMNS_4, THREE_TAPS)
-DEFINE_BLOCK(back_4_4, TS_ROWS_4, TS_COLUMNS_4, THREE_TAPS_BACK)
+DEFINE_BLOCKS(three_4_4, 4, 4, THREE_TAPS)
+DEFINE_BLOCKS(back_4_4, 4, 4, THREE_TAPS_BACK)
 
-static void four_by_four(const struct walk* k) {
+static void four_by_four(struct walk* k, struct cursor* at) {
   if (k->x == 3 && k->w_x == 1 && k->x_x == 1)
-    three_4_4(k);
+    three_4_4(k, at);
   else if (k->x == 3 && k->w_x == 1 && k->x_x == -1)
-    back_4_4(k);
+    back_4_4(k, at);
   else
-    block_4_4(k);
+    block_4_4(k, at);
 }
 
-/* Four channels, or the one, two or three that are left; four positions likewise. */
-TS_APART void channels(struct walk* k, int32_t rows, int32_t columns) {
-  /* three positions are four, the last of them twice: that is no slower than three single ones */
-  if (columns == 3) k->from[3] = k->from[2], k->to[3] = k->to[2], columns = 4;
-  if (rows == 4 && columns == 4) {
-    four_by_four(k);
-    return;
+/* Positions for four channels, or for the one, two or three that are left, one by one. */
+TS_APART void channels(struct walk* k, const struct cursor* at, int32_t rows) {
+  const int32_t single = at->left == 1;
+  for (int32_t i = 0; i < (rows == 4 ? 1 : rows); ++i) {
+    struct cursor here = *at;
+    here.y += i * k->y_m;
+    if (rows == 4 && single)
+      block_4_1(k, &here);
+    else if (rows == 4)
+      four_by_four(k, &here);
+    else if (single)
+      block_1_1(k, &here);
+    else
+      block_1_4(k, &here);
+    k->w += k->w_m;
+    if (k->b) ++k->b;
   }
-  const int32_t lines = rows == 4 ? 1 : rows, wide = columns == 4;
-  float* const first = k->to[0];
-  if (wide) columns = 1;
-  for (int32_t j = 0; j < columns; ++j) {
-    if (j) k->from[0] = k->from[j], k->to[0] = k->to[j];
-    for (int32_t i = 0; i < lines; ++i) {
-      if (rows == 4)
-        block_4_1(k);
-      else if (wide)
-        block_1_4(k);
-      else
-        block_1_1(k);
-      k->w += k->w_m;
-      if (k->b) ++k->b;
-      for (int32_t t = 0; t < 4; ++t) k->to[t] += k->y_m;
-    }
-    k->w -= lines * k->w_m;
-    if (k->b) k->b -= lines;
-    for (int32_t t = 0; t < 4; ++t) k->to[t] -= lines * k->y_m;
-  }
-  k->to[0] = first;
-}
-
-TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
-  for (int32_t j = 0; j < columns; ++j)
-    for (int32_t i = 0; i < rows; ++i)
-      if (k->to[j][i * k->y_m] < 0.0f) k->to[j][i * k->y_m] = 0.0f;
-}
-
-/* Positions [at, end) of a rectangle, whose rows are `width` long, all with the same taps. */
-struct rectangle {
-  const float* x;
-  float* y;
-  int32_t width, x_step, y_step, x_row, y_row;
-};
-TS_APART void positions(struct walk* k, const struct rectangle* r, int32_t at, int32_t end, int32_t rows) {
-  const int32_t row = at / r->width;
-  int32_t column = at - row * r->width;
-  const float* x = r->x + row * r->x_row + column * r->x_step;
-  float* y = r->y + row * r->y_row + column * r->y_step;
-  const int32_t x_turn = r->x_row - r->width * r->x_step, y_turn = r->y_row - r->width * r->y_step;
-  while (at < end) {
-    const int32_t columns = ts_min(4, end - at);
-    for (int32_t j = 0; j < columns; ++j) {
-      k->from[j] = x, k->to[j] = y;
-      x += r->x_step, y += r->y_step;
-      if (++column == r->width) column = 0, x += x_turn, y += y_turn;
-    }
-    channels(k, rows, columns);
-    if (k->relu) no_negatives(k, rows, columns);
-    at += columns;
-  }
-}
-
-/* Everything of one phase: items are blocks of four positions, of every stretch, of every four channels; a core has
- * its share of them in a row. */
-static int32_t quarters(int32_t n) {
-  return (n + 3) / 4;
-}
-
-static void count_blocks(struct plane* a) {
-  const int32_t y = a->y.high - a->y.low, x = a->x.high - a->x.low;
-  const int32_t edge_y = a->y.count - y, edge_x = a->x.count - x;
-  a->blocks = a->z.count * (edge_y * edge_x + edge_y * quarters(x) + edge_x * quarters(y) + quarters(y * x));
 }
 
 /* Blocks [lo, hi) of the plane, for `rows` channels from the m-th of image n, group g. */
@@ -238,7 +205,7 @@ TS_APART void part_of_plane(const struct plane* a, int32_t image, int32_t m, int
   k.relu = p->relu && p->last;
   k.x_z = a->z.tap_step * x_z;
   k.w_z = a->z.w_step * k_z;
-  k.b = p->b && p->last ? p->b + group * p->m + m : NULL;
+  const float* const bias = p->b && p->last ? p->b + group * p->m + m : NULL;
   const float* x0 = p->x + image * p->c * x_plane;
   float* y0 = p->y + (image * p->m + m) * y_plane;
   const float* w0 = p->w + group * p->w_g + m * p->w_m;
@@ -263,17 +230,19 @@ TS_APART void part_of_plane(const struct plane* a, int32_t image, int32_t m, int
         }
         k.w = w0 + (a->z.w + rz.first * a->z.w_step) * k_z + (a->y.w + ry.first * a->y.w_step) * k_y + a->x.w +
               rx.first * a->x.w_step;
-        const struct rectangle r = {
-            x0 + (a->z.at + z * a->z.step + rz.first * a->z.tap_step) * x_z +
-                (a->y.at + y * a->y.step + ry.first * a->y.tap_step) * x_y + a->x.at + x * a->x.step +
-                rx.first * a->x.tap_step,
-            y0 + (a->z.y + z * a->z.y_step) * y_z + (a->y.y + y * a->y.y_step) * y_y + a->x.y + x * a->x.y_step,
-            wide,
-            a->x.step,
-            a->x.y_step,
-            a->y.step * x_y,
-            a->y.y_step * y_y};
-        positions(&k, &r, 4 * ts_max(skip, 0), ts_min(size, 4 * (here - (block - ts_min(hi, block)))), rows);
+        const int32_t from = 4 * ts_max(skip, 0), until = ts_min(size, 4 * (here - (block - ts_min(hi, block))));
+        const int32_t row = from ? from / wide : 0, column = from - row * wide;
+        struct cursor at;
+        at.x = x0 + (a->z.at + z * a->z.step + rz.first * a->z.tap_step) * x_z +
+               (a->y.at + (y + row) * a->y.step + ry.first * a->y.tap_step) * x_y + a->x.at + (x + column) * a->x.step +
+               rx.first * a->x.tap_step;
+        at.y = y0 + (a->z.y + z * a->z.y_step) * y_z + (a->y.y + (y + row) * a->y.y_step) * y_y + a->x.y +
+               (x + column) * a->x.y_step;
+        at.left = until - from, at.column = column, at.width = wide;
+        at.x_step = a->x.step, at.y_step = a->x.y_step;
+        at.x_turn = a->y.step * x_y - wide * at.x_step, at.y_turn = a->y.y_step * y_y - wide * at.y_step;
+        k.b = bias;
+        channels(&k, &at, rows);
         if (block >= hi) return;
       }
     }
@@ -289,11 +258,15 @@ TS_APART void share_of_planes(struct plane* a) {
     rows_of_planes(a, lo, hi);
     return;
   }
-  count_blocks(a);
-  const int32_t lines = quarters(p->m);
-  ts_share(p->n * p->g * lines * a->blocks, &lo, &hi);
+  const int32_t lines = quarters(p->m), planes = p->n * p->g * lines;
+  int32_t blocks = quarters(a->y.count * a->x.count);
+  if (stretches(&a->y) == 1 && stretches(&a->x) == 1)
+    ts_share(planes * a->z.count * blocks, &lo, &hi);
+  else
+    blocks = share_of_sheets(a, planes * a->z.count, &lo, &hi);
+  blocks *= a->z.count;
   while (lo < hi) {
-    const int32_t plane = lo / a->blocks, from = lo - plane * a->blocks, to = ts_min(a->blocks, from + hi - lo);
+    const int32_t plane = lo / blocks, from = lo - plane * blocks, to = ts_min(blocks, from + hi - lo);
     const int32_t image = plane / lines, m = 4 * (plane - image * lines);
     part_of_plane(a, image, m, ts_min(4, p->m - m), from, to);
     lo += to - from;
@@ -301,7 +274,8 @@ TS_APART void share_of_planes(struct plane* a) {
 }
 
 static void forward(const struct ts_conv_args* p) {
-  struct plane a = {.p = p};
+  struct plane a;
+  a.p = p;
   struct axis* const axes[3] = {&a.z, &a.y, &a.x};
   for (int32_t i = 0; i < 3; ++i)
     *axes[i] = (struct axis){.size = p->x_size[i],
@@ -337,7 +311,8 @@ TS_APART int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainde
 }
 
 static void transposed(const struct ts_conv_args* p) {
-  struct plane a = {.p = p};
+  struct plane a;
+  a.p = p;
   for (int32_t z = 0; z < p->stride[0]; ++z)
     for (int32_t y = 0; y < p->stride[1]; ++y)
       for (int32_t x = 0; x < p->stride[2]; ++x)

@@ -40,7 +40,6 @@ TS_APART struct ts_reach reach_of(const struct axis* a, int32_t position) {
 struct plane {
   const struct ts_conv_args* p;
   struct axis z, y, x;
-  int32_t blocks; /* of a plane */
 };
 
 /* y[i] += w * x[i * step] for n outputs, which stand y_step apart. */

@@ -45,16 +45,20 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   double in_y = y.places - y.edges, in_x = x.places - x.edges;
   // Corners are single positions; at an edge, half of the taps or more meet an element.
   double inner = quarters(in_y * in_x), sides = x.edges * quarters(in_y), ends = y.edges * quarters(in_x);
-  double corners = y.edges * x.edges, count = z.places * (inner + sides + ends + corners);
+  double corners = y.edges * x.edges;
   auto met = [](const BlockAxis& a) { return (a.taps + 1) / std::max(1.0, 2 * a.taps); };
-  const double beside = three ? 0.95 : met(x);  // two taps in a loop take as long as three in a row
-  double part = inner + sides * beside + ends * met(y) + corners * 0.6 * beside * met(y);
-  part *= z.places / std::max(count, 1.0);
+  const double beside = three ? 1 : met(x);  // two taps in a loop take as long as three in a row
   double rows = z.taps * y.taps, taps = x.taps;
   if (taps == 1) taps = y.taps, rows = z.taps;
-  double row = three ? 3 * sixteen(cores) + 17 : 28 + (sixteen(cores) + 8) * taps;
+  double row = three ? 3 * sixteen(cores) + 10 : 28 + (sixteen(cores) + 8) * taps;
   double each = rows * taps == 1 ? terms * (sixteen(cores) + 7) : terms * rows * row;
-  return shared(planes * quarters(channels) * count, (rows * taps == 0 ? 300 : 430) + each * part, cores);
+  const double begin = rows * taps == 0 ? 200 : 300, sheets = planes * quarters(channels) * z.places;
+  if (sides + ends + corners == 0) return shared(sheets * inner, begin + each, cores);
+  double effort = inner * (begin + each) + sides * (2 * begin + each * beside) + ends * (begin + each * met(y)) +
+                  corners * (2 * begin + 0.4 * each * beside * met(y));
+  // Cores have shares of the same effort, but for a part of a block where they do not have whole sheets.
+  const bool even = std::fmod(sheets, cores) == 0;
+  return 900 + sheets * effort / cores + (even ? 0 : 0.4 * each);
 }
 
 // The mean of all tiles: the first and the last along an axis of `whole` positions have its edges, the others none.
@@ -128,7 +132,7 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
           sum += mean_of_blocks(axes, whole, t.n * t.g, t.c, t.m, three, cores);
       }
   // Phases take turns: the cores that end one first cannot begin the next with more than their share.
-  return w[0].stride * w[1].stride * w[2].stride > 1 && w[1].kernel * w[2].kernel > 1 ? 1.25 * sum : sum;
+  return w[0].stride * w[1].stride * w[2].stride > 1 && w[1].kernel * w[2].kernel > 1 ? 1.1 * sum : sum;
 }
 
 double weights(const ConvSpace& s, const Extents& t, int cores) {
@@ -166,7 +170,7 @@ double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores)
                                         cores, 0);
   }
   // The cores set up their walks with code that the caches have forgotten since the last call.
-  constexpr double kStart = 1100;
+  constexpr double kStart = 3000;
   if (s.product == ConvProduct::Small) return kStart + small(s, t, cores);
   return s.product == ConvProduct::Large ? kStart + large(s, t, cores) : weights(s, t, cores);
 }
