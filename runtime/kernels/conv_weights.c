@@ -74,6 +74,44 @@ struct block {
     }                                    \
     if (left > 0) STEP_OF(ROWS, COLUMNS) \
   }
+/* Positions whose elements stand side by side: the offsets stand in the instructions. */
+#define LOAD_AT(v, pointer, at) \
+  float v = pointer[at];        \
+  TS_LOADED(v);
+#define ROW_LOAD_0(i, COLUMNS) LOAD_AT(a##i, q##i, 0)
+#define ROW_LOAD_1(i, COLUMNS) LOAD_AT(a##i, q##i, 1)
+#define ROW_LOAD_2(i, COLUMNS) LOAD_AT(a##i, q##i, 2)
+#define ROW_LOAD_3(i, COLUMNS) LOAD_AT(a##i, q##i, 3)
+#define COLUMN_LOAD_0(i, j) LOAD_AT(b##j, p##j, 0)
+#define COLUMN_LOAD_1(i, j) LOAD_AT(b##j, p##j, 1)
+#define COLUMN_LOAD_2(i, j) LOAD_AT(b##j, p##j, 2)
+#define COLUMN_LOAD_3(i, j) LOAD_AT(b##j, p##j, 3)
+#define ROW_MOVE_4(i, COLUMNS) q##i += 4;
+#define COLUMN_MOVE_4(i, j) p##j += 4;
+#define STEP_AT(ROWS, COLUMNS, at) \
+  {                                \
+    ROWS(ROW_LOAD_##at, COLUMNS)   \
+    COLUMNS(COLUMN_LOAD_##at, 0)   \
+    ROWS(TS_STEP, COLUMNS)         \
+  }
+#define ROW_BESIDE(ROWS, COLUMNS)                   \
+  {                                                 \
+    const float* dy_line = dy;                      \
+    const float* x_line = x;                        \
+    ROWS(ROW_POINTER, COLUMNS)                      \
+    COLUMNS(COLUMN_POINTER, 0)                      \
+    (void)dy_line, (void)x_line, (void)stride;      \
+    int32_t left = k->n;                            \
+    for (; left >= 4; left -= 4) {                  \
+      STEP_AT(ROWS, COLUMNS, 0)                     \
+      STEP_AT(ROWS, COLUMNS, 1)                     \
+      STEP_AT(ROWS, COLUMNS, 2)                     \
+      STEP_AT(ROWS, COLUMNS, 3)                     \
+      ROWS(ROW_MOVE_4, COLUMNS)                     \
+      COLUMNS(COLUMN_MOVE_4, 0)                     \
+    }                                               \
+    for (; left > 0; --left) STEP_OF(ROWS, COLUMNS) \
+  }
 /* All images, slices and rows. */
 #define DEFINE_BLOCK(NAME, ROWS, COLUMNS, ROW)                                            \
   TS_APART void NAME(const struct block* k, int32_t apart) {                              \
@@ -93,6 +131,7 @@ struct block {
     ROWS(STORE, COLUMNS)                                                                  \
   }
 DEFINE_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, ROW_OF)
+DEFINE_BLOCK(beside_4_4, TS_ROWS_4, TS_COLUMNS_4, ROW_BESIDE)
 DEFINE_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, ROW_OF)
 
 /* Taps of a row meet elements at different positions: some at the edges do where others do not. Each tap's positions
@@ -173,7 +212,10 @@ TS_APART void channels(const struct shape* s, const struct place* at) {
   struct block k = {.s = s};
   start_block(&k, at, run_of(s->p, 2, at->kx));
   k.dw_column = s->taps;
-  LINES_OF(&k, at->lines, block_4_4, block_1_4, s->x_c);
+  if (at->lines == 4 && s->p->stride[2] == 1)
+    beside_4_4(&k, s->x_c);
+  else
+    LINES_OF(&k, at->lines, block_4_4, block_1_4, s->x_c);
 }
 
 /* Up to four taps of one row, by one input channel. */
