@@ -100,6 +100,12 @@ Range range_of(const Expr& e, std::span<const Range> variables) {
       return {std::min(a.low, b.low), std::min(a.high, b.high)};
     case Op::Max:
       return {std::max(a.low, b.low), std::max(a.high, b.high)};
+    case Op::Less:
+      return {a.high < b.low, a.low < b.high};
+    case Op::Equal:
+      return {a.low == a.high && b.low == b.high && a.low == b.low, a.low <= b.high && b.low <= a.high};
+    case Op::And:
+      return {std::min(a.low, b.low), std::min(a.high, b.high)};
     default:
       return {0, 1};
   }

@@ -9,8 +9,10 @@
 #include "emit/describe.hpp"
 #include "emit/names.hpp"
 #include "emit/node_functions.hpp"
+#include "emit/parts.hpp"
 #include "emit/source.hpp"
 #include "emit/statements.hpp"
+#include "schedule/command.hpp"
 
 namespace tessera::emit {
 
@@ -48,8 +50,9 @@ struct Helper {
     std::vector<std::string> typed;
     for (auto& parameter : split()) typed.push_back("int32_t " + parameter);
     auto head = fmt::format("static void {}({}) {{", name, fmt::join(typed, ", "));
-    return head.size() + body.size() < 116 ? fmt::format("{} {}; }}", head, body)
-                                           : fmt::format("{}\n  {};\n}}", head, body);
+    auto end = body.ends_with('}') ? "" : ";";
+    return head.size() + body.size() < 116 ? fmt::format("{} {}{} }}", head, body, end)
+                                           : fmt::format("{}\n  {}{}\n}}", head, body, end);
   }
   std::string macro() const {
     auto text = body;
@@ -68,25 +71,40 @@ struct Helper {
   }
 };
 
-std::vector<Helper> transfer_helpers() {
+// A transfer of any length, in parts that the engine takes.
+std::string in_parts(const std::string& one, const std::string& wait) {
+  auto part = std::regex_replace(one, std::regex("far\\b"), "far + (uint32_t)ts_part");
+  part = std::regex_replace(part, std::regex("near\\b"), "near + ts_part");
+  part = std::regex_replace(part, std::regex(" \\(uint32_t\\)bytes"),
+                            fmt::format("\n        (uint32_t)ts_min({}, bytes - ts_part)", schedule::kLongestLine));
+  return fmt::format(
+      "for (int32_t ts_part = 0; ts_part < bytes; ts_part += {}) {{\n    if (ts_part > 0) {};\n    {};\n  }}",
+      schedule::kLongestLine, wait, part);
+}
+
+// `long_ram`: some transfers of the external memory go in parts; those of the cluster that do are called differently,
+// for they are rare and the others many.
+std::vector<Helper> transfer_helpers(bool long_ram) {
   std::vector<Helper> out;
+  const std::string done = "pi_cl_dma_cmd_wait(&dma[request])", ram_done = "pi_cl_ram_copy_wait(&ram[request])";
   for (bool in : {true, false})
     for (bool strided : {false, true}) {
       auto name = fmt::format("{}{}", in ? "fetch" : "send", strided ? "_2d" : "");
       auto given = strided ? "far, near, bytes, stride, line, request" : "far, near, bytes, request";
       auto lines = strided ? " (uint32_t)stride, (uint32_t)line," : "";
-      out.push_back({name, given,
-                     fmt::format("pi_cl_dma_cmd{}((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + "
-                                 "near), (uint32_t)bytes,\n     {} PI_CL_DMA_DIR_{}, &dma[request])",
-                                 strided ? "_2d" : "", lines, in ? "EXT2LOC" : "LOC2EXT")});
-      out.push_back(
-          {"ram_" + name, given,
-           fmt::format("pi_cl_ram_copy{}(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes,{}{} {}, "
-                       "&ram[request])",
-                       strided ? "_2d" : "", strided ? "\n     " : "", lines, in ? 1 : 0)});
+      auto body = fmt::format(
+          "pi_cl_dma_cmd{}((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n "
+          "    {} PI_CL_DMA_DIR_{}, &dma[request])",
+          strided ? "_2d" : "", lines, in ? "EXT2LOC" : "LOC2EXT");
+      out.push_back({name, given, body});
+      if (!strided) out.push_back({name + "_parts", given, in_parts(body, done)});
+      body = fmt::format(
+          "pi_cl_ram_copy{}(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes,{}{} {}, &ram[request])",
+          strided ? "_2d" : "", strided ? "\n     " : "", lines, in ? 1 : 0);
+      out.push_back({"ram_" + name, given, long_ram && !strided ? in_parts(body, ram_done) : body});
     }
-  out.push_back({"done", "request", "pi_cl_dma_cmd_wait(&dma[request])"});
-  out.push_back({"ram_done", "request", "pi_cl_ram_copy_wait(&ram[request])"});
+  out.push_back({"done", "request", done});
+  out.push_back({"ram_done", "request", ram_done});
   return out;
 }
 
@@ -95,12 +113,12 @@ constexpr auto take_helper =
     "  for (int i = 0; i < count; ++i) n[i] = given[i];\n"
     "}";
 
-std::string macros_text() {
+std::string macros_text(bool long_ram) {
   std::string text =
       "/* The transfers of network.c as macros, in a build with TS_CHIP_SANITIZE: a finding names the line that "
       "called. "
       "*/\n";
-  for (auto& helper : transfer_helpers()) text += helper.macro() + "\n";
+  for (auto& helper : transfer_helpers(long_ram)) text += helper.macro() + "\n";
   return text;
 }
 
@@ -111,6 +129,7 @@ class Network {
   Result<std::vector<File>> files() {
     TRY(engines_, engines_of_handles(source_.schedule, source_.target));
     find_locals();
+    long_ram_ = moves_parts(source_.schedule, source_.target, Engine::Ram);
     auto training = emitted_sections(source_.schedule.training),
          optimizer = emitted_sections(source_.schedule.optimizer);
     auto sections = training;
@@ -126,8 +145,9 @@ class Network {
           optimizer.empty() ? "Nothing to update."
                             : "Updates the parameters with the gradients so far. Follows TrainingNetwork at once.",
           body);
-    return std::vector<File>{
-        {"network.c", source_text(body)}, {"network.h", header_text(body)}, {"chip/transfers.h", macros_text()}};
+    return std::vector<File>{{"network.c", source_text(body)},
+                             {"network.h", header_text(body)},
+                             {"chip/transfers.h", macros_text(long_ram_)}};
   }
 
  private:
@@ -183,7 +203,7 @@ class Network {
     if (calls(body, "l2(")) lines.push_back("static void *l2(int32_t byte) { return ts_l2 + byte; }");
     if (calls(body, "take(")) lines.push_back(take_helper);
     std::vector<std::string> called;
-    for (const auto& helper : transfer_helpers())
+    for (const auto& helper : transfer_helpers(long_ram_))
       if (calls(body, helper.name + "(")) called.push_back(helper.function());
     if (!called.empty()) {
       lines.insert(lines.end(), {"#ifdef TS_CHIP_SANITIZE", "#include \"chip/transfers.h\"", "#else"});
@@ -246,6 +266,7 @@ class Network {
 
   const Source& source_;
   std::vector<Engine> engines_;
+  bool long_ram_ = false;
   std::set<int32_t> locals_;
   std::vector<size_t> globals_;
   int stamps_ = 0;

@@ -1,5 +1,7 @@
 #include "emit/node_functions.hpp"
 
+#include <map>
+
 #include "emit/describe.hpp"
 #include "emit/names.hpp"
 #include "emit/sharing.hpp"
@@ -25,17 +27,26 @@ class Writer {
       comments_.push_back({formula(source_.graph(), node), tiles});
       nodes_.push_back(&node);
     }
-    out_.calls.resize(sections.size());
-    for (const auto& family : families(functions, homes())) {
+    define(functions, 0);
+    if (auto lines = out_.lines.size() + out_.calls.size(); lines > readable) define(functions, lines - readable);
+    return std::move(out_);
+  }
+
+ private:
+  static constexpr size_t readable = 5000;  // lines
+
+  void define(const std::vector<Function>& functions, size_t save) {
+    names_ = {};
+    out_ = {};
+    out_.calls.resize(functions.size());
+    for (const auto& family : families(functions, homes(), save)) {
       if (family.members.size() == 1)
         single(family, functions[family.members[0]]);
       else
         shared(family);
     }
-    return std::move(out_);
   }
 
- private:
   Function function(const Section& section) const {
     Function result;
     auto uses = buffers_of(section, source_.graph());
@@ -51,7 +62,7 @@ class Writer {
               fmt::format("{}", buffer.offset.count);
         continue;
       }
-      auto name = unique.take(fmt::format("L{}_{}", buffer.level + 1, identifier(use.holds)));
+      auto name = unique.take(fmt::format("L{}_{}", buffer.level + 1, identifier(use.operand)));
       result.locals[name] = fmt::format("{}", buffer.offset.count);
       names[use.buffer.index] = std::move(name);
     }
@@ -86,45 +97,45 @@ class Writer {
 
   void shared(const Family& family) {
     auto name = names_.take("run_" + identifier(nodes_[family.members[0]]->op.type));
-    bool numbers = !family.numbers[0].empty(), reals = !family.reals[0].empty();
+    auto numbers = family.numbers[0].size(), reals = family.reals[0].size();
     const auto& first = comments_[family.members[0]];
     add(comment_block({fmt::format("{} nodes that differ in numbers; the first is", family.members.size()),
                        first.formula, first.tiles}));
     add(fmt::format("TS_NODE {}({}{}{}{}) {{", name, numbers ? "const int32_t *given" : "",
                     numbers && reals ? ", " : "", reals ? "const float *r" : "", numbers || reals ? "" : "void"));
     if (numbers) {
-      add(fmt::format("  int32_t n[{}];", family.numbers[0].size()));
-      add(fmt::format("  take(n, given, {});", family.numbers[0].size()));
+      add(fmt::format("  int32_t n[{}];", numbers));
+      add(fmt::format("  take(n, given, {});", numbers));
     }
     add(text_of(family.body));
     add("}");
     add("");
-    std::string arguments = table(family, "int32_t", "of_" + name.substr(4), family.numbers);
-    auto real = table(family, "float", "reals_of_" + name.substr(4), family.reals);
-    if (!arguments.empty() && !real.empty()) arguments += ", ";
-    arguments += real;
-    for (size_t m = 0; m < family.members.size(); ++m) {
-      auto at = family.members[m];
-      out_.calls[at] = fmt::format("{}({}); /* {} */", name, fmt::format(fmt::runtime(arguments), m),
-                                   comment_text(nodes_[at]->name));
-    }
+    std::vector<std::string> arguments(family.members.size());
+    table(family, "int32_t", "of_" + name.substr(4), family.numbers, arguments);
+    table(family, "float", "reals_of_" + name.substr(4), family.reals, arguments);
+    for (size_t m = 0; m < family.members.size(); ++m)
+      out_.calls[family.members[m]] =
+          fmt::format("{}({}); /* {} */", name, arguments[m], comment_text(nodes_[family.members[m]]->name));
     add("");
   }
 
-  // What is each member's own, a row for each; how a call names its row, {} being the member.
-  std::string table(const Family& family, const std::string& type, const std::string& name,
-                    const std::vector<std::vector<std::string>>& rows) {
-    if (rows[0].empty()) return "";
+  // What is each member's own, a row for each, or for several whose rows are the same; `arguments` are told the row.
+  void table(const Family& family, const std::string& type, const std::string& name, const Family::Rows& rows,
+             std::vector<std::string>& arguments) {
+    if (rows[0].empty()) return;
     auto taken = names_.take(name);
     add(fmt::format("static const {} {}[][{}] = {{", type, taken, rows[0].size()));
+    std::map<std::vector<std::string>, size_t> known;
     for (size_t m = 0; m < rows.size(); ++m) {
+      auto [at, added] = known.try_emplace(rows[m], known.size());
+      arguments[m] += fmt::format("{}{}[{}]", arguments[m].empty() ? "" : ", ", taken, at->second);
+      if (!added) continue;
       auto& comment = comments_[family.members[m]];
       auto head = fmt::format("/* {}{} */ {{", comment_text(nodes_[family.members[m]]->name),
                               type == "float" ? "" : ": " + comment.tiles.substr(0, comment.tiles.find(';')));
       add(wrapped({1, head + " ", rows[m], " },"}));
     }
     add("};");
-    return taken + "[{0}]";
   }
 
   struct Comment {

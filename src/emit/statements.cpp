@@ -5,6 +5,7 @@
 #include <set>
 
 #include "emit/names.hpp"
+#include "emit/parts.hpp"
 
 namespace tessera::emit {
 
@@ -26,12 +27,13 @@ constexpr size_t widest = 120;
 // What a section's own variables must not be called.
 const std::set<std::string>& reserved_names() {
   static const std::set<std::string> names = {
-      "auto",     "break",       "case",     "char",     "const",  "continue", "default", "do",        "double",
-      "else",     "enum",        "extern",   "float",    "for",    "goto",     "if",      "inline",    "int",
-      "long",     "register",    "return",   "short",    "signed", "sizeof",   "static",  "struct",    "switch",
-      "typedef",  "union",       "unsigned", "void",     "while",  "dma",      "ram",     "l1",        "l2",
-      "restrict", "volatile",    "fetch",    "fetch_2d", "send",   "send_2d",  "done",    "ram_fetch", "ram_fetch_2d",
-      "ram_send", "ram_send_2d", "ram_done", "n",        "r"};
+      "auto",   "break",   "case",    "char",        "const",        "continue", "default",     "do",
+      "double", "else",    "enum",    "extern",      "float",        "for",      "goto",        "if",
+      "inline", "int",     "long",    "register",    "return",       "short",    "signed",      "sizeof",
+      "static", "struct",  "switch",  "typedef",     "union",        "unsigned", "void",        "while",
+      "dma",    "ram",     "l1",      "l2",          "restrict",     "volatile", "fetch",       "fetch_2d",
+      "send",   "send_2d", "done",    "ram_fetch",   "ram_fetch_2d", "ram_send", "ram_send_2d", "ram_done",
+      "n",      "r",       "ts_part", "fetch_parts", "send_parts"};
   return names;
 }
 
@@ -86,6 +88,7 @@ class Printer {
       names_.push_back(identifier(name));
     }
     wanted_ = names_;
+    ranges_.resize(names_.size());
     block(section.body, 1);
   }
 
@@ -144,6 +147,7 @@ class Printer {
   void print(const Let& let, int indent) {
     auto value = resolved(let.value);
     values_[static_cast<size_t>(let.variable)] = value.constant() ? value : Expr::var(let.variable);
+    ranges_[static_cast<size_t>(let.variable)] = range_of(value, ranges_);
     if (value.constant()) return;
     auto text = c(value);  // may speak of what the name meant before
     if (auto known = known_.find(text); known != known_.end()) {
@@ -156,10 +160,12 @@ class Printer {
   }
 
   void print(const Loop& loop, int indent) {
+    if (auto whole = whole_of_parts(loop)) return print(*whole, indent, true);
     auto count = resolved(loop.count);
     if (count.constant() == 0) return;
     if (count.constant() == 1) return once(loop, indent);
     values_[static_cast<size_t>(loop.variable)] = Expr::var(loop.variable);
+    ranges_[static_cast<size_t>(loop.variable)] = {0, std::max<int64_t>(range_of(count, ranges_).high - 1, 0)};
     auto limit = c(count);
     auto outer = scope_.size();
     declare(loop.variable);
@@ -197,29 +203,32 @@ class Printer {
 
   void print(const If& branch, int indent) {
     auto condition = resolved(branch.condition);
-    if (auto known = condition.constant()) {
-      if (*known) block(branch.then, indent);
+    if (auto known = range_of(condition, ranges_); known.low == known.high) {
+      if (known.low) block(branch.then, indent);
       return;
     }
     braced(fmt::format("if ({})", c(condition)), branch.then, indent);
   }
 
-  void print(const Transfer& t, int indent) {
+  void print(const Transfer& t, int indent, bool in_parts = false) {
     bool two_dimensional = resolved(t.lines).constant() != 1;
     std::vector<std::string> arguments = {byte(t.far), byte(t.near), c(resolved(t.line * t.lines))};
     if (two_dimensional) {
       arguments.push_back(c(resolved(t.far_stride)));
       arguments.push_back(c(resolved(t.line)));
     }
-    arguments.push_back(c(resolved(t.handle)));
+    arguments.push_back(request(t.handle));
+    bool ram = kind_of(context_.target, t.engine) == Engine::Ram;  // takes any length
     add(indent,
-        fmt::format("{}{}{}(", kind_of(context_.target, t.engine) == Engine::Cluster ? "" : "ram_",
-                    t.direction == Transfer::Direction::In ? "fetch" : "send", two_dimensional ? "_2d" : ""),
+        fmt::format("{}{}{}(", ram ? "ram_" : "", t.direction == Transfer::Direction::In ? "fetch" : "send",
+                    two_dimensional    ? "_2d"
+                    : in_parts && !ram ? "_parts"
+                                       : ""),
         std::move(arguments), ");");
   }
 
   void print(const Wait& wait, int indent) {
-    add(indent, engine_of(wait.handle) == Engine::Cluster ? "done(" : "ram_done(", {c(resolved(wait.handle))}, ");");
+    add(indent, engine_of(wait.handle) == Engine::Cluster ? "done(" : "ram_done(", {request(wait.handle)}, ");");
   }
 
   void print(const Kernel& kernel, int indent) {
@@ -263,7 +272,14 @@ class Printer {
     const auto& start = local != context_.local_names.end()
                             ? local->second
                             : context_.buffer_names[static_cast<size_t>(place.buffer.index)];
-    return offset.constant() == 0 ? start : start + " + " + c(offset);
+    return start + " + " + c(offset);
+  }
+  // By its number from the first on, even where that is 0: functions that differ in it only are to look alike.
+  std::string request(const Expr& handle) const {
+    auto number = resolved(handle);
+    bool counted =
+        number.constant() || (number.op() == Expr::Op::Add && (number.left().constant() || number.right().constant()));
+    return c(number) + (counted ? "" : " + 0");
   }
   std::string pointer(const Place& place) const {
     return fmt::format("{}({})", buffer(place).level == 0 ? "l1" : "l2", byte(place));
@@ -288,34 +304,79 @@ class Printer {
   std::vector<std::string> names_, wanted_;  // by variable: as printed, as the schedule calls it
   std::vector<std::string> scope_;           // names that mean something where we are
   std::vector<Expr> values_;
+  std::vector<Range> ranges_;                 // by variable
   std::map<std::string, std::string> known_;  // values that have a name where we are
 };
 
-// The first tensor that passes through a buffer names it.
-void collect(const Block& block, const Graph& graph, std::map<int32_t, std::string>& found) {
-  auto add = [&](const Place& place, const std::string& holds) {
-    if (place.buffer.index >= 0) found.emplace(place.buffer.index, holds);
-  };
-  auto operands = [&](const std::vector<Place>& places, const std::vector<TensorId>& ids) {
-    for (size_t i = 0; i < places.size(); ++i)
-      add(places[i], i < ids.size() && ids[i] ? graph.at(ids[i]).name : fmt::format("scratch{}", i));
-  };
-  for (const auto& step : block) {
-    if (const auto* loop = std::get_if<Loop>(&step.v)) collect(loop->body, graph, found);
-    if (const auto* branch = std::get_if<If>(&step.v)) collect(branch->then, graph, found);
-    if (const auto* transfer = std::get_if<Transfer>(&step.v)) {
-      auto name = transfer->tensor ? graph.at(transfer->tensor).name : "tile";
-      add(transfer->far, name);
-      add(transfer->near, name);
-    }
-    if (const auto* kernel = std::get_if<Kernel>(&step.v)) {
-      const Node& node = graph.at(kernel->node);
-      operands(kernel->inputs, node.inputs);
-      operands(kernel->outputs, node.outputs);
-      operands(kernel->scratch, {});
+// What a buffer holds: the first tensor that passes through, and what the kernel calls it.
+class Holdings {
+ public:
+  Holdings(const Section& section, const Graph& graph) : graph_(graph) {
+    operands(section.body);
+    collect(section.body);
+  }
+
+  std::map<int32_t, BufferUse> found;
+
+ private:
+  using Kind = ops::OperandRef::Kind;
+
+  void operands(const Block& block) {
+    for (const auto& step : block) {
+      if (const auto* loop = std::get_if<Loop>(&step.v)) operands(loop->body);
+      if (const auto* branch = std::get_if<If>(&step.v)) operands(branch->then);
+      if (const auto* kernel = std::get_if<Kernel>(&step.v)) operands(*kernel);
     }
   }
-}
+  void operands(const Kernel& kernel) {
+    const Node& node = graph_.at(kernel.node);
+    for (const auto& field : kernel.call.fields) {
+      const auto* operand = std::get_if<ops::OperandRef>(&field.value);
+      if (!operand) continue;
+      const auto& [places, ids] = operand->kind == Kind::Input    ? std::tie(kernel.inputs, node.inputs)
+                                  : operand->kind == Kind::Output ? std::tie(kernel.outputs, node.outputs)
+                                                                  : std::tie(kernel.scratch, none_);
+      auto i = static_cast<size_t>(operand->index);
+      if (i < ids.size() && ids[i]) fields_.emplace(ids[i], field.name);
+      if (i < places.size()) called_.emplace(places[i].buffer, field.name);
+    }
+  }
+
+  void add(const Place& place, const std::string& holds, const std::string& field) {
+    if (place.buffer.index < 0) return;
+    auto called = called_.find(place.buffer);
+    found.try_emplace(place.buffer.index, place.buffer, holds, called != called_.end() ? called->second : field);
+  }
+  void add(const std::vector<Place>& places, const std::vector<TensorId>& ids) {
+    for (size_t i = 0; i < places.size(); ++i) {
+      auto name = i < ids.size() && ids[i] ? graph_.at(ids[i]).name : fmt::format("scratch{}", i);
+      add(places[i], name, name);
+    }
+  }
+  void collect(const Block& block) {
+    for (const auto& step : block) {
+      if (const auto* loop = std::get_if<Loop>(&step.v)) collect(loop->body);
+      if (const auto* branch = std::get_if<If>(&step.v)) collect(branch->then);
+      if (const auto* transfer = std::get_if<Transfer>(&step.v)) {
+        auto name = transfer->tensor ? graph_.at(transfer->tensor).name : "tile";
+        auto field = fields_.find(transfer->tensor);
+        for (const auto* place : {&transfer->far, &transfer->near})
+          add(*place, name, field != fields_.end() ? field->second : name);
+      }
+      if (const auto* kernel = std::get_if<Kernel>(&step.v)) {
+        const Node& node = graph_.at(kernel->node);
+        add(kernel->inputs, node.inputs);
+        add(kernel->outputs, node.outputs);
+        add(kernel->scratch, {});
+      }
+    }
+  }
+
+  const Graph& graph_;
+  const std::vector<TensorId> none_;
+  std::map<TensorId, std::string> fields_;
+  std::map<schedule::BufferId, std::string> called_;
+};
 
 }  // namespace
 
@@ -339,14 +400,57 @@ std::vector<std::string> wrapped(const Statement& s) {
   return lines;
 }
 
+// A sum with 0 is what the Printer makes of every place and request.
+std::string tidied(std::string text) {
+  constexpr std::string_view first = "0 + ", last = " + 0";
+  for (size_t at = 0; (at = text.find(first, at)) != std::string::npos;)
+    if (at == 0 || text[at - 1] == '(')
+      text.erase(at, first.size());
+    else
+      ++at;
+  for (size_t at = 0; (at = text.find(last, at)) != std::string::npos;)
+    if (at + last.size() == text.size() || text[at + last.size()] == ')')
+      text.erase(at, last.size());
+    else
+      ++at;
+  return text;
+}
+
 std::vector<Statement> statements(const Section& section, const SectionContext& context) {
   return Printer(section, context).lines;
 }
 
+namespace {
+
+// Names that are declared one after the other share a declaration.
+std::vector<Statement> with_joined_names(const std::vector<Statement>& statements) {
+  constexpr std::string_view declares = "const int32_t ";
+  std::vector<Statement> out;
+  for (const auto& s : statements) {
+    if (!s.head.starts_with(declares)) {
+      out.push_back(s);
+      continue;
+    }
+    if (out.empty() || out.back().head != declares || out.back().indent != s.indent)
+      out.push_back({s.indent, std::string(declares), {}, ";"});
+    out.back().arguments.push_back(s.head.substr(declares.size(), s.head.size() - declares.size() - 1));
+  }
+  return out;
+}
+
+// What is 0 needs no word in an initialiser.
+bool zero_field(const std::string& field) {
+  return field.starts_with('.') && field.ends_with(" = 0");
+}
+
+}  // namespace
+
 std::vector<std::string> text_of(const std::vector<Statement>& statements) {
   std::vector<std::string> lines;
   bool waits = false;  // whether the last line is one of waits alone
-  for (const auto& s : statements) {
+  for (auto s : with_joined_names(statements)) {
+    std::erase_if(s.arguments, zero_field);
+    for (auto& argument : s.arguments) argument = tidied(std::move(argument));
     auto more = wrapped(s);
     bool wait = s.head == "done(" || s.head == "ram_done(";
     bool transfer = !wait && std::ranges::any_of(std::array{"fetch", "send", "ram_fetch", "ram_send"},
@@ -363,10 +467,8 @@ std::vector<std::string> text_of(const std::vector<Statement>& statements) {
 }
 
 std::vector<BufferUse> buffers_of(const Section& section, const Graph& graph) {
-  std::map<int32_t, std::string> found;
-  collect(section.body, graph, found);
   std::vector<BufferUse> buffers;
-  for (const auto& [index, holds] : found) buffers.push_back({{index}, holds});
+  for (auto& [index, use] : Holdings(section, graph).found) buffers.push_back(use);
   return buffers;
 }
 

@@ -31,19 +31,23 @@ struct Statement {
   std::string tail;
 };
 
-// The body of the section's function, indented by one step, without its braces.
+// The body of the section's function, indented by one step, without its braces. Places and requests are sums even with
+// 0, for functions that differ in numbers only are to look alike: "L1_x + 0", "t % 2 + 0".
 std::vector<Statement> statements(const schedule::Section& section, const SectionContext& context);
+
+// Without sums with nothing: "L1_x", "t % 2".
+std::string tidied(std::string text);
 
 // In as few lines of at most 120 columns as the arguments allow.
 std::vector<std::string> wrapped(const Statement& statement);
 // The same for all of them; waits that follow each other share a line, with the transfer that waited for them.
 std::vector<std::string> text_of(const std::vector<Statement>& statements);
 
-// The buffers that a section's steps touch, in order of their number, and what each of them holds: the name of a
-// tensor, or "scratch0".
+// The buffers that a section's steps touch, in order of their number, and what each of them holds.
 struct BufferUse {
   schedule::BufferId buffer;
-  std::string holds;
+  std::string holds;    // the name of a tensor, or "scratch0"
+  std::string operand;  // as the kernel calls it, "x"; where it does not, what it holds
 };
 std::vector<BufferUse> buffers_of(const schedule::Section& section, const Graph& graph);
 

@@ -18,9 +18,6 @@ int64_t Command::most_pieces() const {
 
 namespace {
 
-// PMSIS keeps 16 bits of the size of a 1-D command; a multiple of 8 keeps every chunk aligned.
-constexpr int64_t kLongestLine = 65528;
-
 struct Outer {
   size_t axis;
   Expr len;

@@ -14,6 +14,9 @@
 
 namespace tessera::schedule {
 
+// PMSIS keeps 16 bits of the size of a 1-D command; a multiple of 8 keeps every chunk aligned.
+inline constexpr int64_t kLongestLine = 65528;
+
 // One loop around the command: what a step of it adds on either side, in bytes.
 struct CommandLoop {
   std::string name;

@@ -1,6 +1,8 @@
 // `tessera compile`, `check`, `infer`, and the lists.
 #include <fstream>
 
+#include <fmt/ranges.h>
+
 #include "support/session.hpp"
 
 namespace tessera::test {
@@ -78,6 +80,33 @@ TEST_F(Compile, SimplemlpTrainingIsShortEnoughToRead) {
   const auto text = read_text(folder.path() / "out/network.c");
   EXPECT_LT(std::count(text.begin(), text.end(), '\n'), 600);
   EXPECT_GT(std::count(text.begin(), text.end(), '\n'), 50);
+}
+
+// Every network under 6 000 lines, dscnn under 3 000: those that were longest, with small memories and far ones.
+TEST_F(Compile, EveryNetworkIsShortEnoughToRead) {
+  struct Case {
+    std::vector<std::string> options;
+    long most;
+  };
+  const std::vector<Case> cases = {
+      {{"mobilenetv1", "--target", "gap9", "--home", "L3", "--l1", "32k", "--buffering", "double"}, 6000},
+      {{"mobilenetv1", "--target", "siracusa", "--home", "L3", "--l1", "32k"}, 6000},
+      {{"mobilenetv1", "--target", "siracusa", "--home", "L3", "--l1", "64k", "--buffering", "double"}, 6000},
+      {{"mobilenetv1", "--target", "gap9", "--l1", "32k", "--buffering", "double"}, 6000},
+      {{"cct_lora", "--target", "siracusa", "--home", "L3", "--l1", "32k", "--buffering", "double"}, 6000},
+      {{"cct", "--target", "gap9", "--home", "L3", "--l1", "32k"}, 6000},
+      {{"resnet8", "--target", "siracusa", "--home", "L3", "--l1", "32k", "--buffering", "double"}, 6000},
+      {{"dscnn", "--target", "gap9", "--home", "L3", "--l1", "32k"}, 3000},
+      {{"dscnn", "--target", "siracusa", "--l1", "32k", "--buffering", "double"}, 3000}};
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const auto out = fmt::format("out{}", i);
+    std::vector<std::string> command{"compile"};
+    command.insert(command.end(), cases[i].options.begin(), cases[i].options.end());
+    command.insert(command.end(), {"-o", out});
+    tessera(command);
+    const auto text = read_text(folder.path() / out / "network.c");
+    EXPECT_LT(std::count(text.begin(), text.end(), '\n'), cases[i].most) << fmt::format("{}", fmt::join(command, " "));
+  }
 }
 
 TEST_F(Infer, AgreesWithTheExpectedOutputs) {

@@ -28,7 +28,7 @@ TEST(Sharing, PlacesThatAgreeShareAnArgument) {
       {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(text_of(found[0].body),
-            (std::vector<std::string>{"  fetch(n[0], n[0], 512, 1);", "  fetch(n[1], 9, 512, 2);"}));
+            (std::vector<std::string>{"  fetch(n[0], n[0], 512, 1);", "  fetch(n[0] + 3, 9, 512, 2);"}));
 }
 
 TEST(Sharing, RealsAndNegativeNumbersAreNumbersToo) {
@@ -50,6 +50,53 @@ TEST(Sharing, WhatDoesSomethingElseStaysApart) {
                         {});
   EXPECT_EQ(found.size(), 5u);
   for (auto& family : found) EXPECT_TRUE(family.numbers.empty());
+}
+
+Statement opens(const std::string& head) {
+  return {1, head + " {", {}, ""};
+}
+const Statement closes{1, "}", {}, ""};
+Statement deeper(Statement statement) {
+  ++statement.indent;
+  return statement;
+}
+
+// A long function, with a step more in its beginning or its loop.
+Function long_one(const std::string& home, bool first, bool in_loop) {
+  Function f{{fetch(home, "0", "1"), opens("for (int32_t t = 0; t < 4; ++t)")}, {}, {}};
+  if (first) f.body.insert(f.body.begin(), fetch("L2_z", "96", "7"));
+  for (auto* request : {"2", "3", "4", "5", "6", "11", "12", "13", "14"})
+    f.body.push_back(deeper(fetch(home, "64", request)));
+  f.body.push_back(deeper(scale("1.0f")));
+  if (in_loop) {
+    f.body.push_back(deeper(opens("if (t == 0)")));
+    f.body.push_back(deeper(deeper(fetch("8", "9", "10"))));
+    f.body.push_back(deeper(closes));
+  }
+  f.body.push_back(closes);
+  return f;
+}
+
+TEST(Sharing, StepsThatNotAllHaveStandUnderAnIfWhereLinesMustBeSaved) {
+  std::vector<Function> functions = {long_one("L2_x", true, false), long_one("L2_y", false, true)};
+  std::set<std::string> homes = {"L2_x", "L2_y", "L2_z"};
+  EXPECT_EQ(families(functions, homes).size(), 2u);
+  auto found = families(functions, homes, 1);
+  ASSERT_EQ(found.size(), 1u);
+  auto text = text_of(found[0].body);
+  EXPECT_EQ(text[0], "  if (n[0]) fetch(L2_z, 96, 512, 7);");
+  EXPECT_EQ(text[1], "  fetch(n[1], 0, 512, 1);");
+  EXPECT_EQ(text[13], "    if (n[2] && t == 0) {");
+  EXPECT_EQ(text[14], "      fetch(8, 9, 512, 10);");
+  EXPECT_EQ(found[0].numbers, (std::vector<std::vector<std::string>>{{"1", "L2_x", "0"}, {"0", "L2_y", "1"}}));
+}
+
+TEST(Sharing, KernelsAndNamesAreThereInAllOrInNone) {
+  auto one = long_one("L2_x", false, false), kernel = one, name = one;
+  kernel.body.push_back(scale("1.0f"));
+  name.body.insert(name.body.end() - 1, Statement{2, "const int32_t i = t * 8;", {}, ""});
+  EXPECT_EQ(families({one, kernel}, {"L2_x"}, 100).size(), 2u);
+  EXPECT_EQ(families({one, name}, {"L2_x"}, 100).size(), 2u);
 }
 
 }  // namespace

@@ -117,6 +117,21 @@ TEST(Statements, WhatIsKnownIsNotComputed) {
   EXPECT_EQ(Fixture().text(section), "  fetch(L2_x, L1_x, 512, 0);\n");
 }
 
+TEST(Statements, WhatCanNeverBeIsNotAsked) {
+  auto t = Expr::var(0);
+  Section section{{},
+                  {"t"},
+                  {Step{Loop{0,
+                             4,
+                             {Step{If{equal(t + 1, 0), {Step{Wait{1}}}}}, Step{If{less(t, 4), {Step{Wait{2}}}}},
+                              Step{If{both(less(t, 3), less(t, 9)), {Step{Wait{0}}}}}}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  for (int32_t t = 0; t < 4; ++t) {\n"
+            "    done(2);\n"
+            "    if (t < 3 && t < 9) done(0);\n"
+            "  }\n");
+}
+
 TEST(Statements, ANameThatNobodyReadsIsNotDeclared) {
   auto t = Expr::var(0);
   Section section{{},
