@@ -24,21 +24,27 @@ std::string escaped(std::string_view text) {
 
 std::string colour(size_t index, double share) {
   const double hue = std::fmod(static_cast<double>(index) * 137.508, 360.0);
-  return fmt::format("hsl({:.0f},{:.0f}%,{:.0f}%)", hue, 45 + 30 * share, 82 - 22 * share);
+  return fmt::format("hsl({:.0f},{:.0f}%,{:.0f}%)", hue, 45 + 30 * share, 86 - 14 * share);
 }
 
 std::string label(const Box& box, std::string_view text) {
-  constexpr double kLargest = 14, kSmallest = 5.5, kLetter = 0.62;  // of a font, and of its letters' widths
-  const double letters = static_cast<double>(std::max<size_t>(text.size(), 1)) * kLetter;
-  const double flat = std::min({kLargest, box.h * 0.85, box.w * 0.95 / letters}),
-               upright = std::min({kLargest, box.w * 0.85, box.h * 0.95 / letters});
-  const bool turned = box.h > box.w && upright > flat;
-  const double size = turned ? upright : flat;
-  if (size < kSmallest) return "";
+  constexpr double kLargest = 14, kSmallest = 6, kLetter = 0.62;  // of a font, and of its letters' widths
+  constexpr size_t kFewest = 4;                                   // letters that still say something
+  const bool turned = box.h > box.w;
+  const double along = 0.95 * std::max(box.w, box.h), across = 0.85 * std::min(box.w, box.h);
+  const auto letters = static_cast<double>(std::max<size_t>(text.size(), 1));
+  double size = std::min({kLargest, across, along / (letters * kLetter)});
+  std::string shown(text);
+  if (size < kSmallest) {
+    const auto most = static_cast<size_t>(along / (kSmallest * kLetter));
+    if (across < kSmallest || most <= kFewest || text.size() <= most) return "";
+    size = kSmallest;
+    shown = shown.substr(0, most - 1);
+  }
   const double x = box.x + box.w / 2, y = box.y + box.h / 2;
   const std::string turn = turned ? fmt::format(" transform=\"rotate(-90 {:.1f} {:.1f})\"", x, y) : "";
-  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\"{}>{}</text>", x, y + size * 0.35, size, turn,
-                     escaped(text));
+  return fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" font-size=\"{:.1f}\"{}>{}{}</text>", x, y + size * 0.35, size,
+                     turn, escaped(shown), shown.size() < text.size() ? "…" : "");
 }
 
 std::string opening(double width, double height) {

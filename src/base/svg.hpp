@@ -19,8 +19,8 @@ std::string escaped(std::string_view text);
 // Neighbours get colours far apart; what has a large share (0..1) is stronger.
 std::string colour(size_t index, double share);
 
-// A text in the middle of a box, along its longer side, as large as fits; nothing where that is too small to read.
-// Stands in a group with text-anchor="middle".
+// A text in the middle of a box, along its longer side, as large as fits; where that is too small to read, its
+// beginning, or nothing. Stands in a group with text-anchor="middle".
 std::string label(const Box& box, std::string_view text);
 
 // The beginning and the end of a picture with a white ground.

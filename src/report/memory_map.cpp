@@ -10,7 +10,8 @@
 namespace tessera::report {
 namespace {
 
-constexpr double kWidth = 1800, kLeft = 90, kRight = 30, kTop = 56, kPanel = 460, kGap = 64, kNames = 190;
+constexpr double kLeft = 90, kRight = 30, kTop = 66, kPanel = 460, kGap = 64, kNames = 190;
+constexpr double kNarrowest = 1680, kNode = 18;  // of all nodes together, and of each: its name must be read
 
 // Nodes that run stand at equal distances; a view takes no time.
 class TimeAxis {
@@ -22,8 +23,10 @@ class TimeAxis {
     if (positions_.empty()) positions_.push_back(0);
   }
   double x_at(size_t step) const {
-    return kLeft + static_cast<double>(step) / static_cast<double>(positions_.size()) * (kWidth - kLeft - kRight);
+    const auto nodes = static_cast<double>(positions_.size());
+    return kLeft + static_cast<double>(step) * std::max(kNode, kNarrowest / nodes);
   }
+  double right() const { return x_at(positions_.size()); }
   double begin(const plan::Lifetime& life) const { return x_at(step(life.first)); }
   // A life that holds no node that runs still shows as a line.
   double end(const plan::Lifetime& life) const {
@@ -61,10 +64,13 @@ class Picture {
 
   std::string draw() {
     const double bottom = kTop + static_cast<double>(panels_.size()) * (kPanel + kGap);
-    out_ = svg::opening(kWidth, bottom + kNames);
+    out_ = svg::opening(axis_.right() + kRight, bottom + kNames);
     out_ += fmt::format(
-        "<text x=\"{:.0f}\" y=\"28\" font-size=\"20\">{} on {}: where everything lies, node by node</text>\n", kLeft,
-        svg::escaped(subject_.model), svg::escaped(subject_.target.name));
+        "<text x=\"{:.0f}\" y=\"28\" font-size=\"20\">{} on {}: where everything lies, node by node<tspan "
+        "font-size=\"13\" "
+        "fill=\"#444\" dx=\"24\">solid: a tensor at home; dashed: slots that its tiles pass; red: the "
+        "peak</tspan></text>\n",
+        kLeft, svg::escaped(subject_.model), svg::escaped(subject_.target.name));
     for (auto& panel : panels_) draw(panel);
     draw_nodes(bottom);
     out_ += svg::kClosing;
@@ -89,7 +95,7 @@ class Picture {
     for (int64_t byte = 0; byte <= panel.bytes; byte += step)
       out_ +=
           fmt::format("<path d=\"M{:.0f} {:.1f}H{:.0f}\"/><text stroke=\"none\" x=\"{:.0f}\" y=\"{:.1f}\">{}</text>",
-                      kLeft, panel.y(byte), kWidth - kRight, kLeft - 6, panel.y(byte) + 4, format_bytes(Bytes(byte)));
+                      kLeft, panel.y(byte), axis_.right(), kLeft - 6, panel.y(byte) + 4, format_bytes(Bytes(byte)));
     out_ += "</g>\n";
   }
 
@@ -124,7 +130,7 @@ class Picture {
     out_ += fmt::format(
         "<g fill=\"none\" stroke=\"#c00\" stroke-width=\"1.5\"><path d=\"M{0:.1f} {1:.1f}V{2:.1f}\" "
         "stroke-dasharray=\"6 3\"/><path d=\"M{3:.0f} {1:.1f}H{4:.0f}\"/><title>{5}</title></g>\n",
-        x, panel.top, panel.top + kPanel, kLeft, kWidth - kRight, svg::escaped(text));
+        x, panel.top, panel.top + kPanel, kLeft, axis_.right(), svg::escaped(text));
     out_ += fmt::format("<text x=\"{:.0f}\" y=\"{:.1f}\" font-size=\"15\" fill=\"#c00\">{}</text>\n", kLeft,
                         panel.top - 7, svg::escaped(text));
   }
