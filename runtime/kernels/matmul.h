@@ -3,6 +3,7 @@
  * operand is dense. Every element of y meets its terms one by one from k = 0 up.
  *
  *   [4,784] x [128,784]^T:  m 4, n 128, k 784,  a_m 784, a_k 1,  b_k 1, b_n 784
+ *   [2,8,36] and [2,4,36], over images and pixels:  m 8, n 4, k 36,  folds 2, a_fold 288, b_fold 144
  */
 #ifndef TS_MATMUL_H
 #define TS_MATMUL_H
@@ -23,6 +24,8 @@ struct ts_matmul_args {
   int32_t batch_rank;  /* 0: one matrix */
   int32_t batch[TS_MAX_RANK];
   int32_t a_batch[TS_MAX_RANK], b_batch[TS_MAX_RANK]; /* strides, 0 where the operand is repeated */
+  int32_t folds;                                      /* products that add up in one y, one after the other; 0: one */
+  int32_t a_fold, b_fold;                             /* elements from one to the next */
 };
 
 void ts_matmul(void* args);

@@ -40,7 +40,7 @@ struct ConvSpace {
   OperandMap weights() const;
   OperandMap bias() const;  // [groups, channels of the side that is made]
   // A plain product of matrices, which has its own kernel.
-  bool matrices() const { return product != ConvProduct::Weights && conv.groups == 1 && conv.window.pointwise(); }
+  bool matrices() const { return conv.groups == 1 && conv.window.pointwise(); }
 };
 ConvSpace conv_space(Convolution c, ConvProduct product);
 

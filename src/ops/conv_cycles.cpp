@@ -164,6 +164,8 @@ double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores)
   Extents t{len(s.n), len(s.g), len(s.m), len(s.c), {len(s.place[0]), len(s.place[1]), len(s.place[2])}};
   if (s.matrices()) {
     auto whole = [&](int d) { return tile[static_cast<size_t>(d)]; };
+    if (s.product == ConvProduct::Weights)
+      return 900 + t.n * matmul_cycles(1, whole(s.m), whole(s.c), whole(s.place[2]), cores, 0);
     bool back = s.product == ConvProduct::Large;
     constexpr double kApart = 1.08;  // the rows of one operand stand as far apart as a plane is large
     return 900 + kApart * matmul_cycles(whole(s.n), whole(back ? s.c : s.m), whole(s.place[2]), whole(back ? s.m : s.c),

@@ -59,8 +59,34 @@ Result<TileMap> tile_map(const NodeContext& n) {
   return map;
 }
 
+// Where a pixel has one tap: channels by channels, a product for every image.
+KernelCall matrix_call(const ConvSpace& s, const TileSymbols& t) {
+  auto len = [&](int d) { return t.box.len[static_cast<size_t>(d)]; };
+  auto pixels = len(s.place[2]), rows = len(s.m), columns = len(s.c);
+  Expr one = 1;
+  return {"ts_matmul",
+          "matmul",
+          {input_field("a", 0),
+           input_field("b", 1),
+           output_field("y", 1),
+           {"m", rows},
+           {"n", columns},
+           {"k", pixels},
+           {"a_m", pixels},
+           {"a_k", one},
+           {"b_k", one},
+           {"b_n", pixels},
+           {"alpha", 1.0f},
+           {"first", t.first[1]},
+           {"last", t.last[1]},
+           {"folds", len(s.n)},
+           {"a_fold", rows * pixels},
+           {"b_fold", columns * pixels}}};
+}
+
 KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
   auto s = space(n);
+  if (s.matrices()) return matrix_call(s, t);
   auto len = [&](int d) { return t.box.len[static_cast<size_t>(d)]; };
   std::vector<KernelCall::Field> fields{input_field("dy", 0), input_field("x", 1),  output_field("dw", 1),
                                         {"n", len(s.n)},      {"g", len(s.g)},      {"m", len(s.m)},
