@@ -4,7 +4,7 @@
 #include "ts_walk.h"
 
 static inline int32_t pieces(int32_t n, int32_t each) {
-  return (n + each - 1) / each;
+  return n <= each ? 1 : (n + each - 1) / each; /* a division takes as long as thirty additions */
 }
 
 /* The blocks of a tile, group by group: where each starts and how large it is. */
@@ -13,17 +13,27 @@ struct walk {
   int32_t offset, row; /* elements from one row to the next */
 };
 
-static int32_t blocks_of_group(const struct ts_norm_tile* t) {
-  return pieces(t->rows, t->block_rows) * pieces(t->parts, t->block_parts) * pieces(t->inner, t->block_inner);
-}
+/* What a core has of them, the same in every pass. */
+struct share {
+  struct walk walk; /* at the first */
+  int32_t lo, hi;
+  int32_t each; /* blocks of a group */
+};
 
-static void start(struct walk* w, const struct ts_norm_tile* t, int32_t at) {
+TS_APART struct share share_of(const struct ts_norm_tile* t) {
   const int32_t run = t->parts * t->inner, row = t->groups * run;
-  *w = (struct walk){.size = {t->outer, t->groups, pieces(t->rows, t->block_rows), pieces(t->parts, t->block_parts),
-                              pieces(t->inner, t->block_inner)},
-                     .stride = {t->rows * row, run, t->block_rows * row, t->block_parts * t->inner, t->block_inner},
-                     .row = row};
-  w->offset = ts_seek(5, w->size, w->stride, at, w->index);
+  struct share s;
+  struct walk* const w = &s.walk;
+  w->size[0] = t->outer, w->stride[0] = t->rows * row;
+  w->size[1] = t->groups, w->stride[1] = run;
+  w->size[2] = pieces(t->rows, t->block_rows), w->stride[2] = t->block_rows * row;
+  w->size[3] = pieces(t->parts, t->block_parts), w->stride[3] = t->block_parts * t->inner;
+  w->size[4] = pieces(t->inner, t->block_inner), w->stride[4] = t->block_inner;
+  w->row = row;
+  s.each = w->size[2] * w->size[3] * w->size[4];
+  ts_share(t->outer * t->groups * s.each, &s.lo, &s.hi);
+  w->offset = ts_seek(5, w->size, w->stride, s.lo, w->index);
+  return s;
 }
 
 struct block {
@@ -44,19 +54,15 @@ static inline struct block here(const struct walk* w, const struct ts_norm_tile*
                         .param = w->index[1] * t->group_step + part * t->part_step};
 }
 
-/* BODY once for each block of this core's share, as `b`, with its number `i`. */
-#define FOR_EACH_BLOCK(t, BODY)                                       \
-  do {                                                                \
-    int32_t lo_, hi_;                                                 \
-    ts_share((t)->outer*(t)->groups* blocks_of_group(t), &lo_, &hi_); \
-    if (lo_ == hi_) break;                                            \
-    struct walk w_;                                                   \
-    start(&w_, t, lo_);                                               \
-    for (int32_t i = lo_; i < hi_; ++i) {                             \
-      const struct block b = here(&w_, t);                            \
-      BODY;                                                           \
-      ts_next(5, w_.size, w_.stride, w_.index, &w_.offset);           \
-    }                                                                 \
+/* BODY once for each block of the share, as `b`, with its number `i`. */
+#define FOR_EACH_BLOCK(share, t, BODY)                      \
+  do {                                                      \
+    struct walk w_ = (share)->walk;                         \
+    for (int32_t i = (share)->lo; i < (share)->hi; ++i) {   \
+      const struct block b = here(&w_, t);                  \
+      BODY;                                                 \
+      ts_next(5, w_.size, w_.stride, w_.index, &w_.offset); \
+    }                                                       \
   } while (0)
 
 static inline const float* from(const float* base, int32_t offset) {
@@ -151,18 +157,18 @@ static inline float inverse_deviation(const struct ts_norm_tile* t, float spread
 }
 
 /* The mean of every group, or its deviation, when its last block is in. `stats` are `apart` from group to group. */
-static void group_stats(const struct ts_norm_tile* t, const float* x, struct ts_norm_stats* stats, int32_t apart,
-                        float* blocks, int32_t squares, int32_t rule) {
-  FOR_EACH_BLOCK(t, blocks[i] = !squares             ? block_sum(x + b.start, &b)
-                                : rule == TS_NORM_L1 ? block_magnitudes(x + b.start, &b)
-                                                     : block_squares(x + b.start, &b, stats[b.group * apart].mean));
+static void group_stats(const struct share* mine, const struct ts_norm_tile* t, const float* x,
+                        struct ts_norm_stats* stats, int32_t apart, float* blocks, int32_t squares, int32_t rule) {
+  FOR_EACH_BLOCK(mine, t,
+                 blocks[i] = !squares             ? block_sum(x + b.start, &b)
+                             : rule == TS_NORM_L1 ? block_magnitudes(x + b.start, &b)
+                                                  : block_squares(x + b.start, &b, stats[b.group * apart].mean));
   pi_cl_team_barrier();
-  const int32_t each = blocks_of_group(t);
   int32_t lo, hi;
   ts_share(t->outer * t->groups, &lo, &hi);
   for (int32_t g = lo; g < hi; ++g) {
     struct ts_norm_stats* const s = stats + g * apart;
-    add_blocks(t, s, blocks + g * each, each, 1);
+    add_blocks(t, s, blocks + g * mine->each, mine->each, 1);
     if (!t->last) continue;
     if (squares)
       s->inv_std = inverse_deviation(t, s->sum * t->share, rule);
@@ -202,13 +208,14 @@ void ts_normalize(void* args) {
   const struct ts_normalize_args* const k = args;
   const struct ts_norm_tile* const t = &k->tile;
   const int32_t end = t->pass + t->passes;
+  const struct share mine = share_of(t);
   if (k->given || k->around_zero) set_stats(k);
-  if (t->pass <= 0) group_stats(t, k->x, k->stats, 1, k->blocks, 0, k->rule);
+  if (t->pass <= 0) group_stats(&mine, t, k->x, k->stats, 1, k->blocks, 0, k->rule);
   if (t->pass <= 1 && end > 1) {
-    group_stats(t, k->x, k->stats, 1, k->blocks, 1, k->rule);
+    group_stats(&mine, t, k->x, k->stats, 1, k->blocks, 1, k->rule);
     if (t->last) publish(k);
   }
-  if (k->y && end > 2) FOR_EACH_BLOCK(t, block_normalize(k, &b));
+  if (k->y && end > 2) FOR_EACH_BLOCK(&mine, t, block_normalize(k, &b));
 }
 
 /* ---- gradients */
@@ -376,16 +383,17 @@ void ts_normalize_grad(void* args) {
   const struct ts_normalize_grad_args* const k = args;
   const struct ts_norm_tile* const t = &k->tile;
   const int32_t end = t->pass + t->passes;
+  const struct share mine = share_of(t);
   if (k->inv_std) take_stats(k);
-  if (t->pass <= -2) group_stats(t, k->x, k->stats, 2, k->blocks, 0, 0);
-  if (t->pass <= -1 && end > -1) group_stats(t, k->x, k->stats, 2, k->blocks, 1, 0);
+  if (t->pass <= -2) group_stats(&mine, t, k->x, k->stats, 2, k->blocks, 0, 0);
+  if (t->pass <= -1 && end > -1) group_stats(&mine, t, k->x, k->stats, 2, k->blocks, 1, 0);
   if (t->pass <= 0 && end > 0) {
-    FOR_EACH_BLOCK(t, block_products(k, &b, k->blocks + 2 * i));
+    FOR_EACH_BLOCK(&mine, t, block_products(k, &b, k->blocks + 2 * i));
     pi_cl_team_barrier();
-    add_up_products(k, blocks_of_group(t));
+    add_up_products(k, mine.each);
     pi_cl_team_barrier();
   }
   if (end < 2) return;
-  if (k->dx) FOR_EACH_BLOCK(t, block_grad(k, &b));
+  if (k->dx) FOR_EACH_BLOCK(&mine, t, block_grad(k, &b));
   if (!k->own && (k->dscale || k->dbias)) param_grads(k);
 }

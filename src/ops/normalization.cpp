@@ -160,9 +160,9 @@ double block_cycles(const Space& space, std::span<const int64_t> tile, int cores
   auto share = [&](int64_t items) { return static_cast<double>((items + cores - 1) / cores); };
   double each = elements / static_cast<double>(std::max<int64_t>(blocks, 1));
   double fraction = static_cast<double>(tile[Pass]) / static_cast<double>(space.passes.count());
-  double of_block = each * per_element + passes * 200;
-  double of_group = 1000 + 10 * static_cast<double>(tile[Row] * tile[Part] * tile[Run]);
-  return 150 + fraction * (share(blocks) * of_block + share(groups) * of_group);
+  double of_block = each * per_element + passes * 130;
+  double of_group = 600 + 10 * static_cast<double>(tile[Row] * tile[Part] * tile[Run]);
+  return 1200 + fraction * (300 + share(blocks) * of_block + share(groups) * of_group);
 }
 
 }  // namespace
@@ -211,8 +211,8 @@ KernelCall kernel_of(const NodeContext& n, const Normalization& d, const TileSym
 
 double cycles_of(const Normalization& d, std::span<const int64_t> tile, int cores) {
   auto space = space_of(d);
-  double each = d.y < 0 ? 0 : d.params == NormParams::Part && d.shape.inner == 1 ? 20.5 : 12.5;
-  if (!d.given) each += d.around_zero ? 11 : 20.5;
+  double each = d.y < 0 ? 0 : d.params == NormParams::Part && d.shape.inner == 1 ? 14 : 6.9;
+  if (!d.given) each += d.around_zero ? 5.5 : 9.3;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
 }
 
@@ -258,8 +258,8 @@ double cycles_of(const NormalizationGrad& d, std::span<const int64_t> tile, int 
   auto space = space_of(d);
   bool by_part = d.params == NormParams::Part && d.shape.inner == 1;
   double each = d.inv_std < 0 ? 16 : 0;
-  if (space.passes.first < 1) each += by_part ? 20 : 15;
-  if (d.dx >= 0) each += by_part ? 19 : 15;
+  if (space.passes.first < 1) each += by_part ? 16 : 10.5;
+  if (d.dx >= 0) each += by_part ? 15 : 10.5;
   if (!d.own() && (d.dscale >= 0 || d.dbias >= 0)) each += 20;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
 }
