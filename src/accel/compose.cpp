@@ -25,7 +25,10 @@ void extend(RunResult& a, const RunResult& b, int64_t times) {
   grow(a.busy_cycles, b.busy_cycles);
   grow(a.stall_cycles, b.stall_cycles);
   grow(a.instructions, b.instructions);
+  grow(a.link_cycles, b.link_cycles);
   a.total += (b.total - a.total) * times;
+  a.link += (b.link - a.link) * times;
+  a.compute += (b.compute - a.compute) * times;
   for (auto& [name, cycles] : a.classes) grow(cycles, b.classes.at(name));
   auto& m = a.memory;
   const auto& n = b.memory;

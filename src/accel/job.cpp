@@ -201,7 +201,7 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
     }
     TRY(const auto step, run_step(program, memory, result.total, bytes, job.options.progress));
     result.steps.push_back(step.run.total);
-    result.total += step.run.total;
+    result.total += step.run.total, result.link += step.run.link, result.compute += step.run.compute;
     if (n == 0) result.run = step.run;
     if (!bytes) continue;
     if (job.options.progress) job.options.progress("comparing every layer with fp32");

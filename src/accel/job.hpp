@@ -60,6 +60,7 @@ struct JobResult {
   RunResult run;                           // of it
   std::vector<memory::Picoseconds> steps;  // of each program
   memory::Picoseconds total;               // of all
+  memory::Picoseconds link, compute;       // likewise
   MemoryStatistics memory;                 // of all
   std::vector<int64_t> tokens;             // that were chosen
   std::vector<double> layer_errors;        // against fp32, the largest of all steps

@@ -42,6 +42,8 @@ class Machine {
 
   int64_t cycles() const { return now_; }
   int64_t stall_cycles() const { return stalled_; }
+  int64_t link_cycles() const { return for_link_; }  // of them, until bytes were there that came over the link
+  memory::Picoseconds link_latency() const { return latency_; }  // of that, while nothing was on the wire
   int64_t instructions() const { return instructions_; }
   int64_t bytes_read() const { return bytes_read_; }
   int64_t bytes_written() const { return bytes_written_; }
@@ -183,7 +185,8 @@ class Machine {
   Queue tile_loads_, row_loads_, row_stores_;
   std::vector<LineRequest> lines_;
 
-  int64_t now_ = 0, stalled_ = 0, instructions_ = 0, bytes_read_ = 0, bytes_written_ = 0;
+  int64_t now_ = 0, stalled_ = 0, for_link_ = 0, instructions_ = 0, bytes_read_ = 0, bytes_written_ = 0;
+  memory::Picoseconds latency_;
   std::array<int64_t, op_classes> busy_{};
 };
 

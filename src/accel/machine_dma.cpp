@@ -95,6 +95,11 @@ void Machine::store_lines(const Stretch& s) {
 void Machine::wait(const Transfer& transfer) {
   const int64_t done = config_.cycle_at(memory_.finish(transfer.id));
   if (done <= now_) return;
+  const auto link = memory_.over_link(transfer.id);
+  if (const int64_t there = std::min(config_.cycle_at(link.until), done); there > now_) {
+    for_link_ += there - now_;
+    latency_ += std::min(link.latency, config_.time_of(there - now_));
+  }
   stalled_ += done - now_;
   now_ = done;
 }

@@ -59,6 +59,12 @@ struct MemoryStatistics {
   std::vector<std::pair<std::string, uint64_t>> inner;  // what the DRAM counted: "row_hits", ...
 };
 
+// What of a transfer came over the link: when the last of it was there, and how long that was on its way with nothing
+// behind it on the wire.
+struct OverLink {
+  memory::Picoseconds until, latency;
+};
+
 class MemoryModel {
  public:
   virtual ~MemoryModel() = default;
@@ -76,10 +82,15 @@ class MemoryModel {
   virtual void left_by_earlier_passes(uint64_t, Bytes) {}
   // The program reads a layer's weights more than once before it goes on to the next.
   virtual void weights_are_read_again() {}
+  // The tensor that lies there has its elements first, and its scales from so many bytes on: they are read side by
+  // side.
+  virtual void scales_follow(uint64_t, Bytes) {}
   // SRAM that the program leaves free: what is brought ahead may wait there.
   virtual void spare_sram(Bytes) {}
   // When the transfer's last line is there. Simulates as far as that; a transfer may be asked for once or often.
   virtual memory::Picoseconds finish(TransferId id) = 0;
+  // Of a transfer that is finished; zero where nothing came over the link for it.
+  virtual OverLink over_link(TransferId) const { return {}; }
   // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.
   virtual memory::Picoseconds drain(memory::Picoseconds now) = 0;
   virtual MemoryStatistics statistics() const = 0;

@@ -103,6 +103,11 @@ void RegimeMemory::weights_are_read_again() {
   if (stream_) stream_->keep_lines();
 }
 
+void RegimeMemory::scales_follow(uint64_t address, Bytes elements) {
+  if (const int region = map_.find(address); stream_ && region >= 0 && map_[region].offset == address)
+    stream_->scales_follow(region, static_cast<uint64_t>(elements.count) / line_bytes);
+}
+
 void RegimeMemory::spare_sram(Bytes bytes) {
   if (stream_) stream_->use_sram(bytes);
 }
@@ -126,8 +131,9 @@ void RegimeMemory::from_memory(uint64_t address, bool write, int region, uint64_
 }
 
 // The machine has one port to its memory, the controller's: a streamed line takes it as long as a resident one.
-void RegimeMemory::streamed_line(int region, uint64_t line, uint64_t transfer) {
+void RegimeMemory::streamed_line(int region, uint64_t line, uint64_t transfer, bool off_the_wire) {
   ++foreground_;
+  if (off_the_wire) transfers_[transfer].link = {events_.now(), link_->idle_flight()};
   dram_.request((map_[region].offset / line_bytes + line) * line_bytes, false, *this,
                 tag(What::Streamed, -1, transfer));
 }
@@ -171,6 +177,7 @@ void RegimeMemory::arrived(uint64_t t, Bytes bytes, bool last) {
   if (what == What::Load)
     return brought_piece(static_cast<int>(t >> 36 & 0xffffff) - 1, static_cast<uint64_t>(bytes.count), last);
   if (what != What::Host || !last) return;
+  transfers_[t & 0xfffffffff].link = {events_.now(), link_->idle_flight()};
   line_delivered(t & 0xfffffffff, events_.now());
 }
 

@@ -54,8 +54,10 @@ class RegimeMemory : public MemoryModel,
   void nothing_to_bring(uint64_t address, Bytes bytes) override;
   void left_by_earlier_passes(uint64_t address, Bytes bytes) override;
   void weights_are_read_again() override;
+  void scales_follow(uint64_t address, Bytes elements) override;
   void spare_sram(Bytes bytes) override;
   memory::Picoseconds finish(TransferId id) override;
+  OverLink over_link(TransferId id) const override { return transfers_[static_cast<size_t>(id.index)].link; }
   memory::Picoseconds drain(memory::Picoseconds now) override;
   MemoryStatistics statistics() const override;
 
@@ -64,6 +66,7 @@ class RegimeMemory : public MemoryModel,
   struct Transfer {
     uint64_t left = 0;
     memory::Picoseconds done;
+    OverLink link;
   };
   struct Waiting {
     uint64_t address = 0, transfer = 0;
@@ -82,6 +85,7 @@ class RegimeMemory : public MemoryModel,
     int64_t writes_left = 0;       // of its load, on their way into the DDR
     uint64_t brought = 0;          // bytes of its load that have arrived
     bool all_arrived = false;
+    OverLink came;  // the last of it
     uint64_t swaps = 0, swapped_bytes = 0;
   };
 
@@ -95,7 +99,7 @@ class RegimeMemory : public MemoryModel,
   void serve(const LineRequest& line, uint64_t transfer);
   void from_memory(uint64_t address, bool write, int region, uint64_t transfer);
   void line_delivered(uint64_t transfer, memory::Picoseconds when);
-  void streamed_line(int region, uint64_t line, uint64_t transfer) override;
+  void streamed_line(int region, uint64_t line, uint64_t transfer, bool off_the_wire) override;
   void write_to_ring(int region, uint64_t line) override;
   bool memory_is_idle() const override { return foreground_ == 0; }
 

@@ -137,7 +137,9 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
   const bool thrashes = options.past && !memory.rooms->kv_stays;
   options.layers = std::min(measured_layers(), memory.kind == Resident ? 3 : thrashes ? kThrashing : kLayers);
   TRY(const auto piece, store_.run(model_, machine_, options, memory));
-  const auto steady = piece.layers[piece.layers.size() - (piece.layers.size() > 1 ? 2 : 1)].seconds;
+  const auto at = piece.layers.end() - (piece.layers.size() > 1 ? 2 : 1);
+  // Two layers in turn where each second one finds more of its cache there.
+  const auto steady = thrashes && piece.layers.size() > 3 ? (at->seconds + (at - 1)->seconds) / 2 : at->seconds;
   const auto more = static_cast<double>(model_.layers - options.layers);
   // A prompt's tables come once, and so do a token's; weights and the cache of a token come for every layer.
   const double again = options.past ? piece.link_bytes : regime == WeightStream ? layer_weights_ : 0;
@@ -145,6 +147,8 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
                     .link_bytes = piece.link_bytes * static_cast<double>(options.layers) + more * again};
   TRY(const auto head, head_seconds());
   time.seconds = add_head(regime, time.seconds, steady - over_link(again), head);
+  // The first weights are on their way while the rows are, which a piece without a host does not see; a cache is not.
+  if (regime == WeightStream && !thrashes) time.seconds -= static_cast<double>(link_->latency.count) * 1e-12;
   if (regime == WeightStream) time.link_bytes += head_weights_;
   if (!options.past) {
     auto machine = machine_;

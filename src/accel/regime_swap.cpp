@@ -215,6 +215,7 @@ void RegimeMemory::brought_piece(int region, uint64_t bytes, bool last) {
   const auto from = map_[region].offset + s.brought;
   s.brought += bytes;
   s.all_arrived = last;
+  s.came = {events_.now(), link_->idle_flight()};
   in_background(from, bytes, true, region);
 }
 
@@ -252,6 +253,7 @@ void RegimeMemory::loaded(int region) {
   auto& s = state(region);
   s.pool->loaded(s.unit, s.segment);
   s.complete = true;
+  for (auto& w : s.waiting) transfers_[w.transfer].link = {events_.now(), s.came.latency};
   release(region);
   retry_blocked();
 }

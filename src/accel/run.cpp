@@ -23,6 +23,8 @@ void say_what_is_there(const Program& program, MemoryModel& memory) {
   const auto shape = shape_decoder(program.model, machine, program.options);
   if (shape && !shape->single_chunk()) memory.weights_are_read_again();
   memory.spare_sram(program.machine.spare_sram());
+  for (const auto& p : program.placements)
+    if (!p.bf16) memory.scales_follow(p.region.offset, Bytes(p.rows * p.columns));
   const bool first = program.options.past == 0;
   for (const auto kind : {Kind::Kv, Kind::Activation})
     for (const auto& p : program.placements) {
@@ -52,11 +54,14 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   const auto host = [&](int64_t bytes) {
     if (!options.host || bytes == 0) return;
     const auto before = machine.cycles();
-    machine.wait_until(memory.finish(memory.host_transfer(machine.time(), Bytes(bytes))));
+    const auto sent = memory.host_transfer(machine.time(), Bytes(bytes));
+    machine.wait_until(memory.finish(sent));
+    result.link += memory.over_link(sent).latency;
     result.host_cycles += machine.cycles() - before;
   };
-  host(program.host_bytes_in);
+  const auto wire = memory.statistics().link_busy;
   say_what_is_there(program, memory);
+  host(program.host_bytes_in);
   auto probe = program.probes.begin();
   const auto advance = [&](uint32_t pc) -> Result<void> {
     for (; probe != program.probes.end() && probe->at <= pc; ++probe) {
@@ -88,7 +93,10 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   result.instructions = machine.instructions();
   for (int c = 0; c < op_classes; ++c)
     result.classes[std::string(name_of(static_cast<OpClass>(c)))] = machine.busy(static_cast<OpClass>(c));
+  result.link_cycles = machine.link_cycles();
   result.memory = memory.statistics();
+  result.link += machine.link_latency() + result.memory.link_busy - wire;
+  result.compute = result.total - program.machine.time_of(result.link_cycles + result.host_cycles);
   return result;
 }
 

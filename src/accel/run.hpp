@@ -27,9 +27,12 @@ struct RunResult {
   int64_t cycles = 0;        // of the machine, waits included
   int64_t busy_cycles = 0;   // of its instructions
   int64_t stall_cycles = 0;  // waiting for the DMA
+  int64_t link_cycles = 0;   // of them, for what comes over the link
   int64_t host_cycles = 0;   // waiting for the host, before and after
   int64_t instructions = 0;
   memory::Picoseconds total;  // from the start until the memory has drained
+  memory::Picoseconds link;  // in use: bytes on the wire, or nothing there and the machine waits for what is on its way
+  memory::Picoseconds compute;  // all but the waits for the link: the machine's instructions and its own memory
   MemoryStatistics memory;
   struct Part {
     int64_t cycles = 0, stall_cycles = 0, bytes_read = 0, bytes_written = 0;

@@ -20,13 +20,14 @@ constexpr uint64_t kStretch = 16;
 WeightStreamer::WeightStreamer(const RegionMap& map, memory::HostLink& link, StreamOwner& owner, uint64_t ring_bytes,
                                int64_t port_rate)
     : map_(map), link_(link), owner_(owner), ring_lines_(ring_bytes / line_bytes) {
-  const auto ratio = static_cast<double>(link.timing().bytes_per_second) / static_cast<double>(port_rate);
-  share_ = std::max(0.0, 1 - ratio);
+  port_rate_ = static_cast<double>(port_rate);
+  share_ = share_of(0);
   std::map<uint32_t, std::vector<int>> by_layer;
   for (int r = 0; r < map.size(); ++r)
     if (map[r].kind == Kind::Weight) by_layer[map[r].layer].push_back(r);
   layer_.assign(static_cast<size_t>(map.size()), -1);
   place_.assign(static_cast<size_t>(map.size()), -1);
+  for (int r = 0; r < map.size(); ++r) elements_.push_back(map.lines(r));
   for (auto& [id, regions] : by_layer) {
     for (size_t i = 0; i < regions.size(); ++i) {
       layer_[static_cast<size_t>(regions[i])] = static_cast<int>(layers_.size());
@@ -34,6 +35,22 @@ WeightStreamer::WeightStreamer(const RegionMap& map, memory::HostLink& link, Str
     }
     layers_.push_back({.id = id, .regions = regions});
   }
+}
+
+void WeightStreamer::use_sram(Bytes sram) {
+  const auto lines = ring_lines_ > 0 ? static_cast<uint64_t>(sram.count) / line_bytes : 0;
+  sram_lines_ = share_of(lines) > 0 ? lines / 4 : lines;
+  hold_lines_ = lines - sram_lines_;
+  share_ = share_of(sram_lines_);
+}
+
+// Of what does not come ahead into the ring, no more can be on its way at a time than the SRAM holds.
+double WeightStreamer::share_of(uint64_t sram_lines) const {
+  const auto& wire = link_.timing();
+  auto rate = static_cast<double>(wire.bytes_per_second);
+  const double held = static_cast<double>(sram_lines * line_bytes), latency = static_cast<double>(wire.latency.count);
+  if (sram_lines > 0 && latency > 0) rate = std::min(rate, held / latency * 1e12);
+  return std::max(0.0, 1 - rate / port_rate_);
 }
 
 uint8_t& WeightStreamer::flags(const Line& l) {
@@ -71,7 +88,7 @@ void WeightStreamer::read(int region, uint64_t line, uint64_t transfer) {
   if (f & (kInRing | kInSram)) {
     if (!keep_) forget(l);
     f |= kDelivered;
-    return owner_.streamed_line(region, line, transfer);
+    return owner_.streamed_line(region, line, transfer, false);
   }
   waiting_[key(l)].push_back(transfer);
   if (f & kFlying) return;
@@ -125,7 +142,7 @@ void WeightStreamer::arrived(const Line& l, Into into) {
   f |= kDelivered;
   const auto transfers = std::move(readers->second);
   waiting_.erase(readers);
-  for (auto t : transfers) owner_.streamed_line(l.region, l.line, t);
+  for (auto t : transfers) owner_.streamed_line(l.region, l.line, t, true);
 }
 
 // What a reader waited for goes where there is room, for the next one.
@@ -167,6 +184,13 @@ bool WeightStreamer::chosen(uint64_t line) const {
   return before(line / kStretch + 1) > before(line / kStretch);
 }
 
+// Lines of elements and lines of scales, as many of each as their numbers are to each other; a scale comes first.
+uint64_t WeightStreamer::in_order(int region, uint64_t place) const {
+  const auto all = map_.lines(region), elements = elements_[static_cast<size_t>(region)], scales = all - elements;
+  const auto before = [&](uint64_t n) { return (n * scales + all - 1) / all; };
+  return before(place + 1) > before(place) ? elements + before(place) : place - before(place);
+}
+
 bool WeightStreamer::next_ahead(Cursor& at, bool all, Line& line) {
   const int last = std::min(std::max(current_, 0) + 1, static_cast<int>(layers_.size()) - 1);
   for (; at.layer <= last; at = {.layer = at.layer + 1}) {
@@ -174,8 +198,8 @@ bool WeightStreamer::next_ahead(Cursor& at, bool all, Line& line) {
     for (; at.region < layer.regions.size(); ++at.region, at.line = 0) {
       const int region = layer.regions[at.region];
       for (const auto lines = map_.lines(region); at.line < lines;) {
-        line = {region, at.line++};
-        if ((all || chosen(line.line)) && flags(line) == 0) return true;
+        line = {region, in_order(region, at.line++)};
+        if ((all || keep_ || chosen(line.line)) && flags(line) == 0) return true;
       }
     }
   }

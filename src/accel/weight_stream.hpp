@@ -21,7 +21,8 @@ class StreamOwner {
  public:
   virtual ~StreamOwner() = default;
   // On the board: the reader takes it through the memory port like a line of the DDR.
-  virtual void streamed_line(int region, uint64_t line, uint64_t transfer) = 0;
+  // `off_the_wire`: just now; else it was brought ahead.
+  virtual void streamed_line(int region, uint64_t line, uint64_t transfer, bool off_the_wire) = 0;
   // A line to be put into the ring; `ring_written` says when that is done.
   virtual void write_to_ring(int region, uint64_t line) = 0;
   // The machine asks nothing of the DDR: the time for the ring's writes.
@@ -40,11 +41,11 @@ class WeightStreamer : private memory::LinkSink {
   void ring_written();
   // Lines will be read again: they stay in the ring until their layer is left.
   void keep_lines() { keep_ = ring_lines_ > 0; }
-  // SRAM that is free: a quarter for what is read next, the rest for lines that wait to be written into the ring.
-  void use_sram(Bytes sram) {
-    const auto lines = ring_lines_ > 0 ? static_cast<uint64_t>(sram.count) / memory::bytes_of_line : 0;
-    sram_lines_ = lines / 4, hold_lines_ = lines - sram_lines_;
-  }
+  // A region's lines before its scales: what comes ahead comes as it is read, some of these and then their scales.
+  void scales_follow(int region, uint64_t lines) { elements_[static_cast<size_t>(region)] = lines; }
+  // SRAM that is free: a quarter for what is read next, the rest for lines that wait to be written into the ring; where
+  // nothing needs the ring, all of it for what is read next.
+  void use_sram(Bytes sram);
   // The wire is free: bring something ahead.
   void advance();
 
@@ -90,6 +91,8 @@ class WeightStreamer : private memory::LinkSink {
   void enter(int layer);
   void leave(Layer& layer);
   bool next_ahead(Cursor& cursor, bool all, Line& line);
+  double share_of(uint64_t sram_lines) const;
+  uint64_t in_order(int region, uint64_t place) const;
   bool chosen(uint64_t line) const;
   Job ahead(Into into);
   void send(Job job);
@@ -98,6 +101,7 @@ class WeightStreamer : private memory::LinkSink {
   const RegionMap& map_;
   memory::HostLink& link_;
   StreamOwner& owner_;
+  double port_rate_ = 0;                 // bytes a second
   double share_ = 0;                     // of the lines that are brought ahead
   uint64_t ring_lines_, ring_used_ = 0;  // used: with what is on the wire for it
   uint64_t sram_lines_ = 0, sram_used_ = 0;
@@ -106,6 +110,7 @@ class WeightStreamer : private memory::LinkSink {
   int writing_ = 0;  // lines on their way into the ring
   std::vector<Layer> layers_;
   std::vector<int> layer_, place_;  // of each region: its layer, its place there
+  std::vector<uint64_t> elements_;  // likewise: lines before its scales
   int current_ = -1;
   Cursor to_sram_, to_ring_;
   bool keep_ = false;  // until the layer is left, for another reader

@@ -26,7 +26,7 @@ struct Report {
   const accel::RunResult& run;
   const accel::MemoryStatistics& memory;
   const accel::MemorySetup& setup;
-  memory::Picoseconds total;
+  memory::Picoseconds total, link, compute;
   bool composed = false;
   const accel::JobResult* result = nullptr;  // where there were numerics, or several steps
 };
@@ -76,11 +76,12 @@ Json to_json(const Report& r) {
               {"written_back_bytes", r.memory.written_back_bytes},
               {"swaps", r.memory.swaps},
               {"streamed_bytes", r.memory.streamed_bytes},
-              {"link_ns", nanoseconds(r.memory.link_busy)},
+              {"link_ns", nanoseconds(r.link)},
               {"link_bytes", r.memory.link_bytes},
               {"host_bytes", {{"in", r.program.host_bytes_in}, {"out", r.program.host_bytes_out}}}};
   // What a model does not look at is not repeated in its output.
   if (!hbm) {
+    out["compute_ns"] = nanoseconds(r.compute);
     out["capacity"] = r.setup.capacity;
     out["capacity_source"] = r.setup.capacity_source;
     out["link_source"] = r.setup.link_source;
@@ -116,9 +117,9 @@ void print_table(const Report& r) {
              r.memory.read_by_kind[accel::Kind::Activation], r.memory.bytes_written);
   fmt::print("regime {}", r.memory.regime);
   if (r.setup.kind != accel::MemoryModelKind::Hbm)
-    fmt::print(": capacity {} ({}), {} swaps of {} bytes, {} streamed, link busy {:.3f} ms", r.setup.capacity,
-               r.setup.capacity_source, r.memory.swaps, r.memory.swapped_bytes, r.memory.streamed_bytes,
-               ms(r.memory.link_busy));
+    fmt::print(": capacity {} ({}), {} swaps of {} bytes, {} streamed\nlink {:.3f} ms, compute {:.3f} ms",
+               r.setup.capacity, r.setup.capacity_source, r.memory.swaps, r.memory.swapped_bytes,
+               r.memory.streamed_bytes, ms(r.link), ms(r.compute));
   fmt::print("\n");
   if (const auto* j = r.result; j && !j->image.empty()) {
     if (!j->layer_errors.empty())
@@ -153,7 +154,7 @@ Result<int> run_full(const Flags& flags, const accel::Job& job, const accel::Pro
   }
   TRY(const auto done, accel::run_job(job, program, std::move(image), *model, hooks));
   if (flags.dump) CHECK_OK(dump.write(*flags.dump));
-  return report(flags, {job, program, done.run, done.memory, setup, done.total, false, &done});
+  return report(flags, {job, program, done.run, done.memory, setup, done.total, done.link, done.compute, false, &done});
 }
 
 Result<int> run_folder(const Flags& flags) {
@@ -179,7 +180,8 @@ Result<int> run(const Flags& flags) {
   const int64_t layers = options.layers ? options.layers : job.model.layers;
   if (!job.numerics && layers > 3 && !memory.manifest) {
     TRY(const auto done, accel::compose(job, memory));
-    return report(flags, {job, done.program, done.run, done.run.memory, done.setup, done.run.total, true, nullptr});
+    return report(flags, {job, done.program, done.run, done.run.memory, done.setup, done.run.total, done.run.link,
+                          done.run.compute, true, nullptr});
   }
   TRY(const auto program, accel::compile_decoder(job.model, job.machine, job.decoder));
   std::vector<uint8_t> image;

@@ -37,7 +37,7 @@ void HostLink::end_piece() {
   job.left -= sent;
   bytes_ += sent;
   busy_ = busy_before_run_ + (events_.now() - run_start_);
-  flying_.push_back({job.sink, job.tag, sent, job.left.count == 0});
+  flying_.push_back({job.sink, job.tag, sent, job.left.count == 0, busy_});
   events_.at(events_.now() + timing_.latency, *this, kPieceArrived);
   if (job.left.count == 0) jobs_.erase(on_wire_);
   if (!jobs_.empty()) return start_piece();
@@ -48,6 +48,8 @@ void HostLink::on_event(uint64_t what) {
   if (what == kPieceSent) return end_piece();
   const Flight flight = flying_.front();
   flying_.pop_front();
+  const auto busy = jobs_.empty() ? busy_ : busy_before_run_ + (events_.now() - run_start_);
+  idle_flight_ = timing_.latency - (busy - flight.busy_before);
   flight.sink->arrived(flight.tag, flight.bytes, flight.last);
 }
 

@@ -46,6 +46,8 @@ class HostLink : private EventHandler {
   const LinkTiming& timing() const { return timing_; }
   Bytes bytes() const { return bytes_; }
   Picoseconds busy() const { return busy_; }
+  // Of the piece that arrives: how long it was on its way with nothing on the wire behind it.
+  Picoseconds idle_flight() const { return idle_flight_; }
 
  private:
   struct Job {
@@ -59,6 +61,7 @@ class HostLink : private EventHandler {
     uint64_t tag = 0;
     Bytes bytes;
     bool last = false;
+    Picoseconds busy_before;  // when it left the wire
   };
 
   void on_event(uint64_t what) override;
@@ -73,7 +76,7 @@ class HostLink : private EventHandler {
   // Bytes since the wire was last free and when that was: whole runs are rounded, not their pieces.
   Picoseconds run_start_;
   Bytes run_bytes_;
-  Picoseconds busy_before_run_, busy_;
+  Picoseconds busy_before_run_, busy_, idle_flight_;
   Bytes bytes_;
   LinkSink* idle_ = nullptr;
 };

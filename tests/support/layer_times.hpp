@@ -20,6 +20,8 @@ struct StreamCase {
 struct Times {
   double total = 0, busy = 0, link = 0;  // seconds
   double transfers = 0;
+  double link_in_use = 0,
+         compute = 0;  // as the run counts them: with latencies that are waited for, without such waits
 };
 
 inline Times run_layers(const target::Board& board, const Model& model, const StreamCase& c, DecoderOptions options) {
@@ -35,7 +37,9 @@ inline Times run_layers(const target::Board& board, const Model& model, const St
   return {static_cast<double>(r.total.count) * 1e-12,
           static_cast<double>(program.machine.time_of(r.busy_cycles).count) * 1e-12,
           static_cast<double>(r.memory.link_bytes) / static_cast<double>(c.link),
-          static_cast<double>(r.classes.at("memory"))};
+          static_cast<double>(r.classes.at("memory")),
+          static_cast<double>(r.link.count) * 1e-12,
+          static_cast<double>(r.compute.count) * 1e-12};
 }
 
 inline Times layer_times(const target::Board& board, const Model& model, const StreamCase& c, DecoderOptions options) {
@@ -43,8 +47,12 @@ inline Times layer_times(const target::Board& board, const Model& model, const S
   const auto two = run_layers(board, model, c, options);
   options.layers = 4;
   const auto four = run_layers(board, model, c, options);
-  return {(four.total - two.total) / 2, (four.busy - two.busy) / 2, (four.link - two.link) / 2,
-          (four.transfers - two.transfers) / 2};
+  return {(four.total - two.total) / 2,
+          (four.busy - two.busy) / 2,
+          (four.link - two.link) / 2,
+          (four.transfers - two.transfers) / 2,
+          (four.link_in_use - two.link_in_use) / 2,
+          (four.compute - two.compute) / 2};
 }
 
 }  // namespace tessera::accel::test

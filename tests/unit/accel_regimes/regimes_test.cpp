@@ -71,14 +71,15 @@ TEST(Boundary, SizesOfThePresets) {
   EXPECT_EQ(bytes->kv, 64u * 12'960);
 }
 
-class Composition : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+// A board, a model, and a link that is so many times as fast as the board's.
+class Composition : public testing::TestWithParam<std::tuple<const char*, const char*, int>> {};
 
 TEST_P(Composition, IsWithinTwoPercentOfWholeRuns) {
-  const auto [on, name] = GetParam();
+  const auto [on, name, faster] = GetParam();
   const auto b = board(on);
   const auto model = *find_model(name);
   MemoryOptions link{.kind = WeightStream, .board = b};
-  if (!b.link) link.host_bandwidth = 2'000'000'000;
+  link.host_bandwidth = faster * (b.link ? b.link->bytes_per_second : 2'000'000'000);
   const auto checks = check_composition(model, machine_on(b, model), b, set_up_memory(link)->link);
   ASSERT_TRUE(checks) << checks.error().text();
   EXPECT_EQ(checks->size(), 15u);  // each regime, with room for the cache and without; prompts, blocks, tokens
@@ -88,7 +89,11 @@ TEST_P(Composition, IsWithinTwoPercentOfWholeRuns) {
 
 INSTANTIATE_TEST_SUITE_P(Boards, Composition,
                          testing::Combine(testing::Values("nexys_video", "custom_a7", "v80"),
-                                          testing::Values("clm-60m", "SmolLM2-135M")));
+                                          testing::Values("clm-60m", "SmolLM2-135M"), testing::Values(1)));
+// Where link and compute are about the same, and where latency is most of what a link costs.
+INSTANTIATE_TEST_SUITE_P(Links, Composition,
+                         testing::Combine(testing::Values("nexys_video"), testing::Values("SmolLM2-135M"),
+                                          testing::Values(4, 10, 20, 60, 120, 800)));
 
 // What goes back when the wire has nothing else to do is waited for at the end alone; in the way of weights, at once.
 TEST(WriteBacks, WaitForTheWire) {

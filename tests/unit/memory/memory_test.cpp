@@ -100,6 +100,26 @@ TEST(Link, OneAtATimeInTheOrderOfAsking) {
   EXPECT_EQ(link.busy().count, 1'100'000);
 }
 
+TEST(Link, ItsLatencyIsIdleWhereNothingFollows) {
+  EventQueue events;
+  Recorder a(events);
+  HostLink link(events, {.bytes_per_second = 1'000'000'000, .latency = Picoseconds(500'000), .packet = 100_B});
+  link.send(100_B, 100_B, a, 1);
+  while (events.step()) {
+  }
+  EXPECT_EQ(link.idle_flight().count, 500'000);
+  link.send(100_B, 100_B, a, 2);
+  link.send(200_B, 200_B, a, 3);
+  events.run_until(Picoseconds(1'000'000));
+  link.send(900_B, 900_B, a, 4);  // 100 ns after the 200 bytes have left
+  while (a.seen.size() < 2) events.step();
+  EXPECT_EQ(events.now().count, 1'200'000);
+  EXPECT_EQ(link.idle_flight().count, 100'000);
+  while (a.seen.size() < 3) events.step();
+  EXPECT_EQ(events.now().count, 1'400'000);
+  EXPECT_EQ(link.idle_flight().count, 100'000);
+}
+
 TEST(Link, WhatIsWantedLaterLetsOthersPassUntilSomeoneWaitsForIt) {
   for (const bool hurried : {false, true}) {
     EventQueue events;
