@@ -27,7 +27,7 @@ std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions&
                      l.reciprocal, l.max, l.sum, l.scalar_exp, o.layers, o.past, o.tokens, o.context, o.head, s.preset,
                      name_of(s.kind));
   if (s.kind == Resident) return key;  // neither the link nor the capacity matters
-  return key + fmt::format(" {} {} {} {} {}", s.link->bytes_per_second, s.link->latency.count, s.link->packet.count,
+  return key + fmt::format(" {} {} {} {} {} {}", s.link->bytes_per_second, s.link->latency.count, s.link->packet.count,
                            rooms.others, rooms.ring, rooms.kv_stays);
 }
 
@@ -47,10 +47,11 @@ Result<PieceStore::Piece> PieceStore::run(const Model& model, const MachineConfi
   TRY(const auto setup, set_up_memory(with_regions));
   const auto measure = [&]() -> Result<Piece> {
     TRY(const auto memory_model, make_memory_model(with_regions));
-    TRY(const auto run, run_program(program, *memory_model, {.host = false}));
+    TRY(const auto run, run_program(program, *memory_model, {.host = setup.kind != Resident}));
     Piece piece{.layers = std::vector<PromptTimes::Layer>(static_cast<size_t>(options.layers)),
                 .total = static_cast<double>(run.total.count) * 1e-12,
-                .link_bytes = static_cast<double>(run.memory.link_bytes) / static_cast<double>(options.layers)};
+                .link_bytes = static_cast<double>(run.memory.link_bytes - run.memory.host_bytes) /
+                              static_cast<double>(options.layers)};
     for (size_t i = 0; i < program.sections.size(); ++i) {
       const auto& section = program.sections[i];
       if (section.layer >= options.layers) continue;
@@ -143,12 +144,12 @@ Result<ComposedTime> RegimePieces::from_layers(MemoryModelKind regime, DecoderOp
   const auto more = static_cast<double>(model_.layers - options.layers);
   // A prompt's tables come once, and so do a token's; weights and the cache of a token come for every layer.
   const double again = options.past ? piece.link_bytes : regime == WeightStream ? layer_weights_ : 0;
-  ComposedTime time{.seconds = piece.total + more * steady,
+  // The first weights are on their way while the host sends the rows: a piece that has a link saw that.
+  const double rows = memory.kind == Resident ? 0 : host_seconds(row_bytes(options.tokens));
+  ComposedTime time{.seconds = piece.total - rows + more * steady,
                     .link_bytes = piece.link_bytes * static_cast<double>(options.layers) + more * again};
   TRY(const auto head, head_seconds());
   time.seconds = add_head(regime, time.seconds, steady - over_link(again), head);
-  // The first weights are on their way while the rows are, which a piece without a host does not see; a cache is not.
-  if (regime == WeightStream && !thrashes) time.seconds -= static_cast<double>(link_->latency.count) * 1e-12;
   if (regime == WeightStream) time.link_bytes += head_weights_;
   if (!options.past) {
     auto machine = machine_;
@@ -167,11 +168,14 @@ double RegimePieces::add_head(MemoryModelKind regime, double seconds, double sla
   return seconds + std::max(head, over_link(head_weights_) - std::max(0.0, slack));
 }
 
+double RegimePieces::host_seconds(double bytes) const {
+  return link_ && bytes > 0 ? over_link(bytes) + static_cast<double>(link_->latency.count) * 1e-12 : 0;
+}
+
 ComposedTime RegimePieces::with_host(ComposedTime time, int64_t tokens) const {
-  const double in = static_cast<double>(tokens * model_.hidden * 2), out = static_cast<double>(model_.vocabulary * 2);
+  const double in = row_bytes(tokens), out = static_cast<double>(model_.vocabulary * 2);
   time.link_bytes += in + out;
-  time.seconds += over_link(in + out);
-  if (link_) time.seconds += static_cast<double>(link_->latency.count) * 1e-12 * (out > 0 ? 2 : 1);
+  time.seconds += host_seconds(in) + host_seconds(out);
   time.link_seconds = over_link(time.link_bytes);
   return time;
 }

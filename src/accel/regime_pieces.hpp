@@ -72,6 +72,8 @@ class RegimePieces {
   double add_head(MemoryModelKind regime, double seconds, double slack, double head) const;
   ComposedTime with_host(ComposedTime time, int64_t tokens) const;
   double over_link(double bytes) const;
+  double host_seconds(double bytes) const;
+  double row_bytes(int64_t tokens) const { return static_cast<double>(tokens * model_.hidden * 2); }
   int64_t measured_layers() const;
 
   Model model_;
