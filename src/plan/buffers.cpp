@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <map>
 
 namespace tessera::plan {
 
@@ -128,9 +129,31 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
       serial += (lane.turns - 1) * (lane.in + lane.out + at_each_turn(i, twice));
   }
   cost.busy = kernels_ + overhead;
-  cost.cycles =
-      cost.head + serial + alone.together() + std::max({cost.busy, near.together(), far.in + far.out}) + cost.tail;
+  cost.cycles = cost.head + serial + alone.together() +
+                std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(), far.in + far.out}) +
+                cost.tail;
   return cost;
+}
+
+// A tile goes on to a second slot of L1 before the kernel of the one before it, and what was made leaves L2 after the
+// next kernel: at either end, the second tiles between L3 and L2 have only what kernels are left to hide under.
+double Buffers::second_tiles(uint32_t twice, double kernel) const {
+  std::map<double, double> needed, made;  // by the number of kernels that are left: cycles of the bus
+  for (size_t i = 1; i < lanes_.size(); ++i) {
+    auto& lane = lanes_[i];
+    if (lane.l1 || !(twice >> i & 1) || lanes_[i - 1].traveller != lane.traveller) continue;
+    const double every = tiles_ / lane.turns;
+    const bool early = twice >> (i - 1) & 1;
+    if (lane.in > 0) needed[every - (early ? 1 : 0)] += lane.in;
+    if (lane.out > 0 && !lane.both) made[every - 1] += lane.out;
+  }
+  double waits = 0;
+  for (auto* end : {&needed, &made}) {
+    double most = 0, bus = 0;
+    for (auto& [kernels, cycles] : *end) most = std::max(most, (bus += cycles) - kernels * kernel);
+    waits += most;
+  }
+  return waits;
 }
 
 // With one slot in L2, nothing goes on to L1 before the next tile has come, and that comes when the last has left L1.
