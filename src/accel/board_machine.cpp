@@ -25,6 +25,24 @@ bool suits(const target::TileHint& tile, const Model& model) {
   return (tile.mlen % model.head_dim == 0 || model.head_dim % tile.mlen == 0) && slot % tile.blen == 0;
 }
 
+// The array and the vector unit multiply in the DSP slices: what the part has of them decides about any tile.
+Result<void> check_multipliers(const target::Board& board, const target::TileHint& tile) {
+  const auto has = board.resources.multipliers();
+  if (tile.multipliers() <= has) return {};
+  auto fits = tile;
+  while (fits.blen > 1 && fits.multipliers() > has) fits.blen /= 2;
+  const auto known = board.tiles.empty() ? fits : board.tiles.back();
+  auto hint = fmt::format("--mlen {} --blen {} is known to fit", known.mlen, known.blen);
+  if (fits.multipliers() <= has)
+    hint += fmt::format("; at --mlen {}, --blen {} has enough of them", fits.mlen, fits.blen);
+  return does_not_fit(
+             "a tile of {}/{} needs {} multipliers ({} x {} of the array, {} of the vector unit); {} has {}: "
+             "{} DSP slices of {}",
+             tile.mlen, tile.blen, tile.multipliers(), tile.blen, tile.blen, tile.mlen, board.name, has,
+             board.resources.dsp, board.resources.products_per_dsp)
+      .hint(hint + "; --sram unlimited lifts the board's limits");
+}
+
 }  // namespace
 
 Result<MachineConfig> machine_for(const std::optional<target::Board>& board, const Model& model,
@@ -47,13 +65,7 @@ Result<MachineConfig> machine_for(const std::optional<target::Board>& board, con
   if (options.sram_unlimited) machine.sram_bytes = 0;
   machine.mlen = options.mlen.value_or(tile.mlen);
   machine.blen = options.blen.value_or(tile.blen);
-  if (board && !options.sram_unlimited)
-    for (const auto& t : board->too_large)
-      if (machine.mlen >= t.mlen && machine.blen >= t.blen)
-        return does_not_fit("{} has no room for a tile of {}/{}: {}/{} is known not to fit", board->name, machine.mlen,
-                            machine.blen, t.mlen, t.blen)
-            .hint(fmt::format("--mlen {} --blen {} fit; --sram unlimited lifts the board's limit",
-                              board->tiles.back().mlen, board->tiles.back().blen));
+  if (board && !options.sram_unlimited) CHECK_OK(check_multipliers(*board, {machine.mlen, machine.blen}));
   machine.hlen = options.hlen.value_or(static_cast<int>(std::min<int64_t>(model.head_dim, machine.mlen)));
   return machine;
 }

@@ -39,7 +39,8 @@ void read_latency(Reader& r, const YAML::Node& node, Board& b) {
 
 void read_resources(Reader& r, const YAML::Node& node, Resources& o) {
   const std::string path = "resources";
-  FIELD(o, lut), FIELD(o, bram36), FIELD(o, uram), FIELD(o, dsp);
+  FIELD(o, lut), FIELD(o, bram36), FIELD(o, uram), FIELD(o, dsp), FIELD(o, products_per_dsp);
+  if (o.products_per_dsp < 1) r.fail("resources.products_per_dsp", "must be positive");
 }
 
 std::vector<TileHint> read_tiles(Reader& r, const YAML::Node& list, const char* key) {
@@ -78,7 +79,6 @@ Result<Board> read_board(const YAML::Node& root, const std::string& file) {
   }
   if (auto node = r.child(root, "", "resources")) read_resources(r, node, b.resources);
   if (auto node = r.child(root, "", "tile_hints")) b.tiles = read_tiles(r, node, "tile_hints");
-  if (root["tiles_too_large"]) b.too_large = read_tiles(r, root["tiles_too_large"], "tiles_too_large");
   if (auto node = r.child(root, "", "assumed"))
     for (const auto& item : node) b.assumed.push_back(item.IsScalar() ? item.Scalar() : "");
   if (!r.problem().empty()) return input_error("{}", r.problem());

@@ -44,10 +44,14 @@ struct DmaCycles {
 
 struct Resources {
   int64_t lut = 0, bram36 = 0, uram = 0, dsp = 0;
+  int64_t products_per_dsp = 1;  // of a bf16 number and an 8-bit one, a cycle
+  int64_t multipliers() const { return dsp * products_per_dsp; }
 };
 
 struct TileHint {
   int mlen = 0, blen = 0;
+  // An array of BLEN x BLEN and a lane of the vector unit for each of MLEN.
+  int64_t multipliers() const { return int64_t{blen} * blen + mlen; }
 };
 
 struct Board {
@@ -62,7 +66,6 @@ struct Board {
   std::optional<double> watts;  // of the whole board at work; without it no energy is reported
   Resources resources;
   std::vector<TileHint> tiles;       // known to fit, smallest first
-  std::vector<TileHint> too_large;   // known not to; nor does what is larger still
   std::vector<std::string> assumed;  // keys whose numbers nobody published for this board; reports repeat them
 
   // A block RAM of 36 Kb holds 4 KiB of data (the rest is parity), an UltraRAM 32 KiB.

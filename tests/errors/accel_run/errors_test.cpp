@@ -68,10 +68,16 @@ TEST_F(AccelErrors, SramThatIsTooSmall) {
           {"vector SRAM", "bytes at least", "unlimited"}, 3);
   refused({"compile", "SmolLM2-135M", "--board", "nexys_video", "--mlen", "1024", "--blen", "64", "-o", "out"},
           {"--sram unlimited"}, 3);
-  // What the board's file says does not fit, and what is larger still; without its limit it runs.
-  for (const char* edge : {"256", "512"})
+  // More multipliers than the part has, whatever the tile; without its limits it runs.
+  for (const auto& [edge, needs] : {std::pair{"64", "4160"}, {"128", "4224"}, {"256", "4352"}})
     refused(small({"--board", "custom_a7", "--mlen", edge, "--blen", "64"}),
-            {"custom_a7", std::string(edge) + "/64", "256/64 is known not to fit", "--mlen 64 --blen 16"}, 3);
+            {std::string(edge) + "/64 needs " + needs + " multipliers", "custom_a7 has 1480: 740 DSP slices of 2",
+             "--mlen 64 --blen 16 is known to fit", "--blen 32 has enough of them"},
+            3);
+  refused(small({"--board", "custom_a7", "--mlen", "512", "--blen", "32", "--hlen", "64"}), {"1536", "1480"}, 3);
+  refused(small({"--board", "v80", "--mlen", "256", "--blen", "128", "--hlen", "128"}), {"16640", "v80 has 5904"}, 3);
+  tessera({"accel", "run", "clm-60m", "--layers", "1", "--tokens", "16", "--numerics", "off", "--board", "custom_a7",
+           "--mlen", "64", "--blen", "32"});
   tessera({"accel", "run", "clm-60m", "--layers", "1", "--tokens", "16", "--numerics", "off", "--board", "custom_a7",
            "--mlen", "256", "--blen", "64", "--sram", "unlimited"});
   // A wide tile with a small array: the SRAM itself.

@@ -29,8 +29,10 @@ TEST(Board, ReadsWhatTheFilesSay) {
   EXPECT_EQ(custom->link->name, "pcie_gen2_x4");
   EXPECT_EQ(custom->latency.sum, 30);
   EXPECT_EQ(custom->tiles.back().blen, 16);
-  ASSERT_EQ(custom->too_large.size(), 1u);
-  EXPECT_EQ(custom->too_large[0].mlen, 256);
+  EXPECT_EQ(custom->resources.multipliers(), 1480);
+  EXPECT_EQ(v80->resources.multipliers(), 5904);
+  for (const auto* board : {&*nexys, &*custom, &*v80})
+    for (const auto& tile : board->tiles) EXPECT_LE(tile.multipliers(), board->resources.multipliers()) << board->name;
   EXPECT_FALSE(v80->link);
   EXPECT_EQ(v80->cycle_ps(), 2500);
   EXPECT_EQ(v80->watts, 190);
@@ -71,7 +73,7 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{"host_link: {packet: 100}\n", "host_link.packet"},
                     std::pair{"tile_hints: []\n", "tile_hints: expected a list"},
                     std::pair{"tile_hints: [{mlen: 64, blen: 5}]\n", "blen must be positive and divide mlen"},
-                    std::pair{"tiles_too_large: 256\n", "tiles_too_large: expected a list"},
+                    std::pair{"resources: {products_per_dsp: 0}\n", "resources.products_per_dsp: must be positive"},
                     std::pair{"power: {}\n", "power.board_watts: missing"},
                     std::pair{"latency: [1, 2]\n", "latency: expected a map"}));
 
