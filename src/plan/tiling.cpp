@@ -200,7 +200,8 @@ class Search {
 
   std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
   void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
-  std::vector<size_t> inside(Bytes l1, Bytes l2, bool as_asked) const;
+  Bytes least_outside(size_t inner, bool twice);
+  std::vector<size_t> inside(Bytes l1, Bytes l2, bool as_asked);
   std::vector<Outer>& spread_outwards(size_t inner);
   Tiling tiling(const Outer& outer) const;
   std::vector<Tiling> from_outside(Bytes l1, Bytes l2, bool as_asked);
@@ -229,6 +230,7 @@ class Search {
   std::vector<Tiling> found_;                    // of L1; none is both slower and larger than another
   std::vector<size_t> first_;                    // of them with the same tiles and loops, whatever its slots
   std::map<size_t, std::vector<Outer>> around_;  // by which of them
+  std::map<std::pair<size_t, bool>, Bytes> least_outside_;
 };
 
 // Whether something known is neither slower nor larger.
@@ -301,7 +303,8 @@ void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& ord
   }
 }
 
-// Outer tiles that hold a whole number of inner ones: all of the space, or a part of it along one dimension or two.
+// Outer tiles that hold a whole number of inner ones: all of the space, a part of it along one dimension or two, or,
+// where memory is short, no more than the inner one.
 std::vector<std::vector<int64_t>> Search::outer_tiles(const std::vector<int64_t>& tile) const {
   std::vector<std::vector<int64_t>> by_dim;
   for (size_t d = 0; d < tile.size(); ++d) {
@@ -324,6 +327,7 @@ std::vector<std::vector<int64_t>> Search::outer_tiles(const std::vector<int64_t>
           out.push_back(std::move(two));
         }
     }
+  if (std::ranges::find(out, tile) == out.end()) out.push_back(tile);
   return out;
 }
 
@@ -390,26 +394,40 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
   return at->second;
 }
 
-// The fastest tilings of L1 within the budgets, by their places; where there are too many to try, the smallest beside
-// them. What is around a tile in L2 is at least as large as the tile.
-std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) const {
-  auto least_outside = [&](const Tiling& tiling) {
+// The least that anything around a tiling of L1 takes of L2, with one slot for everything, or two for what changes.
+Bytes Search::least_outside(size_t inner, bool twice) {
+  auto [at, fresh] = least_outside_.try_emplace({inner, twice}, Bytes(INT64_MAX));
+  if (!fresh) return at->second;
+  for (auto& outer : outer_tiles(found_[inner].nest[0].tile)) {
     Bytes bytes;
     for (auto& t : travellers_)
-      if (passes_l2(t)) bytes += slot_size(t, tiling.nest[0].tile, p_.l2);
-    return bytes;
-  };
+      if (passes_l2(t)) {
+        const bool moves = twice && extents(*t.map, outer) != extents(*t.map, whole_);
+        bytes += slot_size(t, outer, p_.l2) * (moves ? (t.in && t.out ? 4 : 2) : 1);
+      }
+    at->second = std::min(at->second, bytes);
+  }
+  return at->second;
+}
+
+// The fastest tilings of L1 within the budgets, by their places; where there are too many to try, the smallest beside
+// them.
+std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) {
   std::vector<size_t> out;
   for (size_t i = 0; i < found_.size(); ++i)
-    if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked && least_outside(found_[i]) <= l2) out.push_back(i);
+    if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked) out.push_back(i);
   std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].cycles, i); });
   // One and two slots of the same tiles have the same around them.
   std::set<size_t> seen;
   std::erase_if(out, [&](size_t i) { return !seen.insert(first_[i]).second; });
   constexpr size_t kTried = 24;
+  const bool twice = as_asked && p_.buffering == Buffering::Double;
+  std::vector<size_t> fit;
+  for (size_t i : out)
+    if (fit.size() < kTried && least_outside(first_[i], twice) <= l2) fit.push_back(i);
   auto smallest = std::ranges::min_element(out, {}, [&](size_t i) { return found_[i].l1_bytes; });
-  if (out.size() > kTried) std::swap(out[kTried - 1], *smallest), out.resize(kTried);
-  return out;
+  if (fit.size() == kTried && std::ranges::find(fit, *smallest) == fit.end()) fit.back() = *smallest;
+  return fit;
 }
 
 // What comes from L3: the best tilings of L1, each in the outer tiles that suit it. The bus is slow and all operators

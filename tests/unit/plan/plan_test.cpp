@@ -227,6 +227,17 @@ TEST(Plan, LittleL2DoesNotMakeTilesOfAnElement) {
   EXPECT_LT(cycles(4 * 1024), 2 * cycles(512 * 1024));
 }
 
+// Matrices of which not even a row of tiles fits: as large a tile as there is room for, also with two slots.
+TEST(Plan, ForcedDoubleInLittleL2DoesNotMakeTilesOfAnElementEither) {
+  auto p = train::inference_program(train::zoo_model("transformer").value()).value();
+  for (auto [buffering, most] : {std::pair{Buffering::Auto, 20'000}, std::pair{Buffering::Double, 30'000}}) {
+    auto plan = make_plan(p, siracusa(), {.buffering = buffering, .home = Home::L3, .l2 = Bytes(3605)}).value();
+    int64_t tiles = 0;
+    for (auto& node : plan.nodes) tiles += node.tiles;
+    EXPECT_LT(tiles, most);
+  }
+}
+
 TEST(Plan, TheSmallestBudgetThatARefusalNamesWorks) {
   auto p = program("mlp:61-37-10", 3);
   auto target = siracusa();
