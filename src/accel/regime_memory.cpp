@@ -8,12 +8,6 @@ using memory::Picoseconds;
 
 namespace {
 
-// What refresh leaves of the peak.
-int64_t sustained(const memory::DramTiming& t) {
-  const double refresh = t.refi > 0 ? static_cast<double>(t.rfc) / t.refi : 0;
-  return static_cast<int64_t>(static_cast<double>(t.peak_bytes_per_second()) * (1 - refresh));
-}
-
 // What the machine's port takes of that where lines go past the DDR: a little less than the DDR gives when it is read
 // in order, so that weights off the wire are never faster than weights that are there.
 constexpr double kPort = 0.985;
@@ -28,7 +22,7 @@ RegimeMemory::RegimeMemory(RegimeSettings settings, std::vector<Region> regions,
       states_(static_cast<size_t>(map_.size())),
       weights_pool_(settings_.weights_pool),
       others_pool_(settings_.others_pool),
-      bulk_rate_(sustained(settings_.dram)) {
+      bulk_rate_(settings_.dram.sustained_bytes_per_second()) {
   stats_.regime = settings_.regime;
   stats_.notes = settings_.notes;
   if (settings_.link) {

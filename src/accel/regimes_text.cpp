@@ -1,4 +1,4 @@
-// The sweep as a table, as JSON, and as a picture.
+// The sweep as a table and as JSON.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
@@ -50,83 +50,6 @@ std::vector<std::string> changes(const BoardRegimes& b) {
       lines.push_back(fmt::format("at {} tokens the link bounds {}: from {} on the machine would", p.context,
                                   name_of(p.regime), rate(*p.enough_link)));
   return lines;
-}
-
-// Tokens a second over context, both logarithmic; a line a board and regime, a dot where auto takes it. Models without
-// tokens: steps a second.
-struct Plot {
-  static constexpr double width = 790, height = 480, left = 70, right = 260, top = 40, bottom = 70;
-  double low = 1e300, high = 0, first = 1e300, last = 0;
-
-  static double value(const RegimePoint& p) { return 1 / (p.token ? p.token->seconds : p.first_token.seconds); }
-  explicit Plot(const RegimeSweep& sweep) {
-    for (auto& b : sweep.boards)
-      for (auto& p : b.points) {
-        low = std::min(low, value(p)), high = std::max(high, value(p));
-        first = std::min(first, static_cast<double>(p.context)), last = std::max(last, static_cast<double>(p.context));
-      }
-    low = std::pow(10, std::floor(std::log10(low))), high = std::pow(10, std::ceil(std::log10(high * 1.0001)));
-  }
-  double x(double context) const {
-    return left + (last > first ? std::log(context / first) / std::log(last / first) : 0.5) * (width - left - right);
-  }
-  double y(double v) const {
-    return height - bottom - std::log(v / low) / std::log(high / low) * (height - top - bottom);
-  }
-};
-
-std::string escaped(std::string_view text) {
-  std::string out;
-  for (char c : text) out += c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : std::string(1, c);
-  return out;
-}
-
-std::string axes(const Plot& plot, const RegimeSweep& sweep) {
-  const bool tokens = std::ranges::any_of(sweep.boards.front().points, [](auto& p) { return p.token.has_value(); });
-  auto out = fmt::format(
-      "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"{0}\" height=\"{1}\" viewBox=\"0 0 {0} {1}\" "
-      "font-family=\"sans-serif\" font-size=\"12\">\n<rect width=\"{0}\" height=\"{1}\" fill=\"white\"/>\n"
-      "<text x=\"{2}\" y=\"22\" font-size=\"15\">{3}: {4} a second</text>\n",
-      Plot::width, Plot::height, Plot::left, escaped(sweep.model), tokens ? "tokens" : "steps");
-  for (double v = plot.low; v <= plot.high * 1.01; v *= 10)
-    out += fmt::format(
-        "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" stroke=\"#ddd\"/>"
-        "<text x=\"{3:.1f}\" y=\"{4:.1f}\" text-anchor=\"end\">{5:g}</text>\n",
-        Plot::left, Plot::width - Plot::right, plot.y(v), Plot::left - 6, plot.y(v) + 4, v);
-  const double below = Plot::height - Plot::bottom + 18;
-  for (auto& n : sweep.boards.front().needs)
-    out += fmt::format("<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">{}</text>\n",
-                       plot.x(static_cast<double>(n.context)), below, n.context);
-  return out + fmt::format(
-                   "<text x=\"{:.1f}\" y=\"{:.1f}\" text-anchor=\"middle\">tokens of context; a dot is what auto "
-                   "takes there</text>\n",
-                   (Plot::left + Plot::width - Plot::right) / 2, below + 24);
-}
-
-// A board's line in one regime, and its entry in the legend; nothing where the board does not have the regime.
-std::string line_of(const Plot& plot, const BoardRegimes& board, size_t number, MemoryModelKind regime,
-                    double& legend) {
-  constexpr std::array colours{"#1f77b4", "#d62728", "#2ca02c", "#9467bd", "#ff7f0e", "#17becf"};
-  constexpr std::array dashes{"", "6 3", "2 3"};
-  std::string points, dots;
-  const char* colour = colours[number % colours.size()];
-  for (auto& p : board.points) {
-    if (p.regime != regime) continue;
-    const double px = plot.x(static_cast<double>(p.context)), py = plot.y(Plot::value(p));
-    points += fmt::format("{:.1f},{:.1f} ", px, py);
-    if (p.chosen) dots += fmt::format("<circle cx=\"{:.1f}\" cy=\"{:.1f}\" r=\"4\" fill=\"{}\"/>\n", px, py, colour);
-  }
-  if (points.empty()) return {};
-  const auto style = fmt::format("stroke=\"{}\" stroke-dasharray=\"{}\" fill=\"none\" stroke-width=\"1.6\"", colour,
-                                 dashes[static_cast<size_t>(regime) - static_cast<size_t>(Resident)]);
-  const bool several_links = board.link_source.starts_with("--link ");
-  const auto name = board.board + (several_links ? " " + board.link_source.substr(7) : "");
-  const double at = std::exchange(legend, legend + 18), begin = Plot::width - Plot::right + 12;
-  return fmt::format("<polyline points=\"{}\" {}/>\n{}", points, style, dots) +
-         fmt::format(
-             "<line x1=\"{0:.1f}\" x2=\"{1:.1f}\" y1=\"{2:.1f}\" y2=\"{2:.1f}\" {3}/>"
-             "<text x=\"{4:.1f}\" y=\"{5:.1f}\">{6}, {7}</text>\n",
-             begin, begin + 30, at, style, begin + 36, at + 4, escaped(name), name_of(regime));
 }
 
 }  // namespace
@@ -212,15 +135,6 @@ std::string regimes_json(const RegimeSweep& sweep) {
     out["boards"].push_back(std::move(board));
   }
   return out.dump(2) + "\n";
-}
-
-std::string regimes_svg(const RegimeSweep& sweep) {
-  const Plot plot(sweep);
-  auto out = axes(plot, sweep);
-  double legend = Plot::top + 10;
-  for (size_t b = 0; b < sweep.boards.size(); ++b)
-    for (auto regime : {Resident, KvSwap, WeightStream}) out += line_of(plot, sweep.boards[b], b, regime, legend);
-  return out + "</svg>\n";
 }
 
 }  // namespace tessera::accel

@@ -6,6 +6,7 @@
 #include "accel/project.hpp"
 #include "cli/accel.hpp"
 #include "cli/accel_options.hpp"
+#include "memory/dram_timing.hpp"
 
 namespace tessera::cli {
 namespace {
@@ -84,7 +85,9 @@ Result<Profiled> profile_job(const Flags& flags) {
     const int64_t l = measured.sections[n].layer;
     bytes[l == last ? out.run.layers : l] += part.bytes_read + part.bytes_written;
   }
-  const double ddr = board ? static_cast<double>(board->memory.effective_bytes_per_second) : 0;
+  // What the memory model can give at best, so that no layer takes less than its bound.
+  TRY(const auto dram, memory::dram_preset(out.run.setup.preset));
+  const auto ddr = static_cast<double>(dram.sustained_bytes_per_second());
   for (const auto& [layer, busy] : cycles) {
     const auto of = bytes.contains(layer) ? layer : last - 1;
     out.layers.push_back(accel::bound_of(layer, busy, bytes[of], link_bytes(out.run, layer), program.machine, ddr,
@@ -148,7 +151,8 @@ void print_table(const Profiled& p) {
   for (const auto& l : p.layers)
     fmt::print("{:<6} {:>14} {:>12.1f} {:>12.1f} {:>12.1f}  {}\n", l.layer, l.compute_cycles, l.compute_ns / 1000,
                l.ddr_ns / 1000, l.link_ns / 1000, l.bound);
-  fmt::print("\nregime {}; composed: {:.3f} ms, {} cycles, {} of them waiting\n", accel::name_of(p.run.setup.kind),
+  fmt::print("\nregime {}; {}: {:.3f} ms, {} cycles, {} of them waiting\n", accel::name_of(p.run.setup.kind),
+             p.run.layers > 3 ? "composed from two and three layers" : "run",
              static_cast<double>(p.run.run.total.count) / 1e9, p.run.run.cycles, p.run.run.stall_cycles);
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <memory>
 
 #include "accel/compose.hpp"
@@ -106,6 +107,11 @@ Json to_json(const Report& r) {
   return out;
 }
 
+std::string link_text(const accel::MemorySetup& setup) {
+  if (!setup.link) return "no link";
+  return fmt::format("{:g} MB/s, {}", static_cast<double>(setup.link->bytes_per_second) / 1e6, setup.link_source);
+}
+
 void print_table(const Report& r) {
   const auto ms = [](memory::Picoseconds t) { return static_cast<double>(t.count) / 1e9; };
   fmt::print("{}, {} token{} after {}: {:.3f} ms, {} cycles ({} busy, {} waiting for memory, {} for the host)\n",
@@ -117,9 +123,9 @@ void print_table(const Report& r) {
              r.memory.read_by_kind[accel::Kind::Activation], r.memory.bytes_written);
   fmt::print("regime {}", r.memory.regime);
   if (r.setup.kind != accel::MemoryModelKind::Hbm)
-    fmt::print(": capacity {} ({}), {} swaps of {} bytes, {} streamed\nlink {:.3f} ms, compute {:.3f} ms",
+    fmt::print(": capacity {} ({}), {} swaps of {} bytes, {} streamed\nlink {:.3f} ms ({}), compute {:.3f} ms",
                r.setup.capacity, r.setup.capacity_source, r.memory.swaps, r.memory.swapped_bytes,
-               r.memory.streamed_bytes, ms(r.link), ms(r.compute));
+               r.memory.streamed_bytes, ms(r.link), link_text(r.setup), ms(r.compute));
   fmt::print("\n");
   if (const auto* j = r.result; j && !j->image.empty()) {
     if (!j->layer_errors.empty())
@@ -166,6 +172,12 @@ Result<int> run_folder(const Flags& flags) {
   job.options.progress = slow_progress();
   TRY(project.program.machine.dma_overlaps, dma_overlaps(flags.memory));
   TRY(const auto memory, resolve(flags.memory, job.options.board));
+  const auto& board = job.options.board;
+  if (const auto clock = project.program.machine.clock_hz;
+      board && std::abs(board->clock_mhz * 1e6 - static_cast<double>(clock)) > 1)
+    job.notes.push_back(fmt::format(
+        "compiled for a machine at {:g} MHz: of {} the memory and the link are taken, not its clock of {:g} MHz",
+        static_cast<double>(clock) / 1e6, board->name, board->clock_mhz));
   if (flags.job.numerics && *flags.job.numerics == "off") project.image.clear();
   return run_full(flags, job, project.program, std::move(project.image), memory);
 }

@@ -135,6 +135,11 @@ int64_t DramTiming::peak_bytes_per_second() const {
   return static_cast<int64_t>(bytes / (burst * tck.count));
 }
 
+int64_t DramTiming::sustained_bytes_per_second() const {
+  const double refresh = refi > 0 ? static_cast<double>(rfc) / refi : 0;
+  return static_cast<int64_t>(static_cast<double>(peak_bytes_per_second()) * (1 - refresh));
+}
+
 Result<DramTiming> dram_preset(std::string_view name) {
   for (auto& timing : all())
     if (timing.name == name) return timing;

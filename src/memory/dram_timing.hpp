@@ -38,6 +38,7 @@ struct DramTiming {
   int64_t lines_per_page() const;
   int banks_per_channel() const { return geometry.ranks * geometry.groups * geometry.banks; }
   int64_t peak_bytes_per_second() const;
+  int64_t sustained_bytes_per_second() const;  // what refresh leaves of the peak
   // Turning the data bus around: the first write must not meet the last read's data.
   int read_to_write() const { return cl + burst + 2 - cwl; }
   int write_to_read(bool same_group) const { return cwl + burst + (same_group ? wtr_l : wtr_s); }

@@ -206,6 +206,23 @@ TEST(Sweep, JsonTableAndPicture) {
   const auto svg = regimes_svg(*sweep);
   EXPECT_TRUE(svg.starts_with("<svg ") && svg.ends_with("</svg>\n"));
   EXPECT_EQ(svg.find("nan"), std::string::npos);
+  for (auto* part : {"tokens a second", "seconds to the first token", "tokens of context", "what auto takes"})
+    EXPECT_NE(svg.find(part), std::string::npos) << part;
+}
+
+// Every entry of the legend ends before the picture does, and contexts that lie side by side have one number.
+TEST(Sweep, NothingInThePictureIsCutOffOrOverlaps) {
+  auto options = small_sweep();
+  options.contexts = {128, 129, 256};
+  options.links = {{"a_link_with_a_long_name", {.bytes_per_second = 10'000'000}}};
+  const auto svg = regimes_svg(*sweep_regimes(options));
+  const double width = std::stod(svg.substr(svg.find("width=\"") + 7));
+  const auto entry = svg.find(">custom_a7 a_link_with_a_long_name, weight-stream<");
+  ASSERT_NE(entry, std::string::npos);
+  const double x = std::stod(svg.substr(svg.rfind("x=\"", entry) + 3));
+  EXPECT_LT(x + 6.5 * 48, width);
+  EXPECT_NE(svg.find(">128<"), std::string::npos);
+  EXPECT_EQ(svg.find(">129<"), std::string::npos);
 }
 
 TEST(Contexts, AsTyped) {
