@@ -157,7 +157,7 @@ static void finish(const struct ts_matmul_args* p, float* y, const float* c, int
     for (int32_t j = 0; j < columns; ++j) y[i * p->n + j] = ts_canonical(y[i * p->n + j]);
 }
 
-TS_APART void product(const struct ts_matmul_args* p) {
+TS_APART void ts_matmul_fold(const struct ts_matmul_args* p) {
   int32_t down = (p->m + 3) / 4, across = (p->n + 3) / 4, index[TS_MAX_RANK];
   int32_t lo, hi;
   ts_share(ts_volume(p->batch_rank, p->batch) * down * across, &lo, &hi);
@@ -191,14 +191,14 @@ TS_APART void product(const struct ts_matmul_args* p) {
 void ts_matmul(void* args) {
   const struct ts_matmul_args* p = args;
   if (p->folds <= 1) {
-    product(p);
+    ts_matmul_fold(p);
     return;
   }
   struct ts_matmul_args fold = *p;
   for (int32_t i = 0; i < p->folds; ++i) {
     fold.first = p->first && i == 0;
     fold.last = p->last && i == p->folds - 1;
-    product(&fold);
+    ts_matmul_fold(&fold);
     fold.a += p->a_fold;
     fold.b += p->b_fold;
   }

@@ -225,12 +225,12 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul", "matmul.c:"});
   // A request is used again, and one is waited for twice.
   const auto line = fmt::format("network.c:{})", line_of(*c, harness, waits));
-  expect_found(broken(waits, "  fetch(L2_fc2_weight, L1_fc2_weight, 1480, 4);\n" + waits),
+  expect_found(broken(waits, "  fetch(L2_fc2_weight, L1_b, 1480, 4);\n" + waits),
                {"used again", "core 0", line, "'fc2.weight' of Gemm fc2"});
   const auto next = fmt::format("network.c:{})", 1 + line_of(*c, harness, waits));
   expect_found(broken(waits, "  done(4);\n" + waits), {"no transfer in flight", next, "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.
-  expect_found(broken("L1_fc2_weight, 1480,", "L1_fc2_weight + TS_L1_BYTES, 1480,"),
+  expect_found(broken("L1_b, 1480,", "L1_b + TS_L1_BYTES, 1480,"),
                {"outside every arena", "L1 + ", "core 0", "during Gemm fc2", "dma.c:"});
   // A team that waits for a core that never comes.
   expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork),
