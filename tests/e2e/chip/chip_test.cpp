@@ -222,7 +222,7 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   // A kernel starts while its input is still on its way.
   const std::string fork = "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = l1(L1_relu1)";
   const std::string waits = "  done(4); done(5);\n  " + fork;
-  expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "matmul.c:"});
+  expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul", "matmul.c:"});
   // A request is used again, and one is waited for twice.
   const auto line = fmt::format("network.c:{})", line_of(*c, harness, waits));
   expect_found(broken(waits, "  fetch(L2_fc2_weight, L1_b, 1480, 4);\n" + waits),
@@ -237,7 +237,7 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
                {"deadlock", "barrier", "during Gemm fc2", "core 0, in "});
   // An offset in L3 taken for a pointer.
   expect_found(broken(fork, "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = (float *)256"),
-               {"L3", "core ", "matmul.c:", "during Gemm fc2"});
+               {"L3", "core ", "ts_matmul", "matmul.c:", "during Gemm fc2"});
 }
 
 }  // namespace
