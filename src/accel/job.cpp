@@ -55,6 +55,14 @@ Result<Step> run_step(const Program& program, MemoryModel& memory, memory::Picos
   return step;
 }
 
+// Cycles and instructions of one more step; its sections are its own.
+void add(RunResult& all, const RunResult& one) {
+  for (auto field : {&RunResult::cycles, &RunResult::busy_cycles, &RunResult::stall_cycles, &RunResult::link_cycles,
+                     &RunResult::host_cycles, &RunResult::instructions})
+    all.*field += one.*field;
+  for (const auto& [name, cycles] : one.classes) all.classes[name] += cycles;
+}
+
 double cache_error(const Program& program, const std::vector<uint8_t>& image, int64_t layer,
                    const LayerReference& reference) {
   const auto& m = program.model;
@@ -202,7 +210,8 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
     TRY(const auto step, run_step(program, memory, result.total, bytes, job.options.progress));
     result.steps.push_back(step.run.total);
     result.total += step.run.total, result.link += step.run.link, result.compute += step.run.compute;
-    if (n == 0) result.run = step.run;
+    result.host_in += program.host_bytes_in, result.host_out += program.host_bytes_out;
+    n == 0 ? void(result.run = step.run) : add(result.run, step.run);
     if (!bytes) continue;
     if (job.options.progress) job.options.progress("comparing every layer with fp32");
     if (!program.probes.empty()) judge(program, image, step, result);

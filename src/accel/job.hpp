@@ -57,7 +57,8 @@ Result<std::vector<uint8_t>> starting_image(const Job& job, const Program& progr
 
 struct JobResult {
   Program program;                         // the first one that was timed
-  RunResult run;                           // of it
+  RunResult run;                           // cycles of all, sections of it
+  int64_t host_in = 0, host_out = 0;       // bytes, of all
   std::vector<memory::Picoseconds> steps;  // of each program
   memory::Picoseconds total;               // of all
   memory::Picoseconds link, compute;       // likewise

@@ -79,7 +79,9 @@ Json to_json(const Report& r) {
               {"streamed_bytes", r.memory.streamed_bytes},
               {"link_ns", nanoseconds(r.link)},
               {"link_bytes", r.memory.link_bytes},
-              {"host_bytes", {{"in", r.program.host_bytes_in}, {"out", r.program.host_bytes_out}}}};
+              {"host_bytes",
+               {{"in", r.result ? r.result->host_in : r.program.host_bytes_in},
+                {"out", r.result ? r.result->host_out : r.program.host_bytes_out}}}};
   // What a model does not look at is not repeated in its output.
   if (!hbm) {
     out["compute_ns"] = nanoseconds(r.compute);
@@ -114,9 +116,12 @@ std::string link_text(const accel::MemorySetup& setup) {
 
 void print_table(const Report& r) {
   const auto ms = [](memory::Picoseconds t) { return static_cast<double>(t.count) / 1e9; };
-  fmt::print("{}, {} token{} after {}: {:.3f} ms, {} cycles ({} busy, {} waiting for memory, {} for the host)\n",
+  const auto steps = r.result && r.result->steps.size() > 1
+                         ? fmt::format(" and {} steps more", r.result->steps.size() - 1)
+                         : std::string();
+  fmt::print("{}, {} token{} after {}{}: {:.3f} ms, {} cycles ({} busy, {} waiting for memory, {} for the host)\n",
              r.job.model.name, r.program.options.tokens, r.program.options.tokens == 1 ? "" : "s",
-             r.program.options.past, ms(r.total), r.run.cycles, r.run.busy_cycles, r.run.stall_cycles,
+             r.program.options.past, steps, ms(r.total), r.run.cycles, r.run.busy_cycles, r.run.stall_cycles,
              r.run.host_cycles);
   fmt::print("read {} bytes (weights {}, KV {}, activations {}), written {}\n", r.memory.bytes_read,
              r.memory.read_by_kind[accel::Kind::Weight], r.memory.read_by_kind[accel::Kind::Kv],

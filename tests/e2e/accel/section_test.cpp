@@ -130,6 +130,22 @@ TEST_F(Accel, ACompiledFolderRunsAsTheModelDoes) {
   }
 }
 
+// Whatever a run of several steps counts, it counts for all of them.
+TEST_F(Accel, StepsAddUp) {
+  const std::vector<std::string> model = {"accel",    "run", "SmolLM2-135M", "--layers", "1",
+                                          "--tokens", "8",   "--board",      "custom_a7"};
+  const auto one = json(model), three = json(with(model, {"--generate", "3"}));
+  double sum = 0;
+  for (const auto& step : three["steps_ns"]) sum += step.get<double>();
+  EXPECT_NEAR(sum, three["total_ns"].get<double>(), 3);
+  EXPECT_NEAR(three["cycles"].get<double>() * 10, sum, 100);
+  EXPECT_EQ(three["cycles"].get<int64_t>(), three["busy_cycles"].get<int64_t>() + three["stall_cycles"].get<int64_t>() +
+                                                three["host_cycles"].get<int64_t>());
+  EXPECT_EQ(three["host_bytes"]["in"], (8 + 2) * 576 * 2);
+  EXPECT_EQ(three["host_bytes"]["out"], 3 * 49152 * 2);
+  EXPECT_GT(three["instructions"], one["instructions"]);
+}
+
 TEST_F(Accel, AssemblyOfAProgramIsTheProgram) {
   tessera({"accel", "compile", "clm-60m", "--layers", "1", "--mlen", "64", "--blen", "16", "-o", "out"});
   tessera({"accel", "asm", "out/program.asm", "-o", "again.hex"});
