@@ -38,6 +38,7 @@ class Writer {
   void define(const std::vector<Function>& functions, size_t save) {
     names_ = {};
     out_ = {};
+    brief_ = save > 0;
     out_.calls.resize(functions.size());
     for (const auto& family : families(functions, homes(), save)) {
       if (family.members.size() == 1)
@@ -132,7 +133,7 @@ class Writer {
       if (!added) continue;
       auto& comment = comments_[family.members[m]];
       auto head = fmt::format("/* {}{} */ {{", comment_text(nodes_[family.members[m]]->name),
-                              type == "float" ? "" : ": " + comment.tiles.substr(0, comment.tiles.find(';')));
+                              type == "float" || brief_ ? "" : ": " + comment.tiles.substr(0, comment.tiles.find(';')));
       add(wrapped({1, head + " ", rows[m], " },"}));
     }
     add("};");
@@ -147,6 +148,7 @@ class Writer {
   std::vector<const Node*> nodes_;  // by section
   std::vector<Comment> comments_;   // by section
   UniqueNames names_;
+  bool brief_ = false;  // tables do not say the tiles
   NodeFunctions out_;
 };
 

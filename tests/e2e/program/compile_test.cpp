@@ -91,6 +91,7 @@ TEST_F(Compile, EveryNetworkIsShortEnoughToRead) {
   const std::vector<Case> cases = {
       {{"mobilenetv1", "--target", "gap9", "--home", "L3", "--l1", "32k", "--buffering", "double"}, 6000},
       {{"mobilenetv1", "--target", "siracusa", "--home", "L3", "--l1", "32k"}, 6000},
+      {{"mobilenetv1", "--target", "gap9", "--home", "L3", "--l1", "32k"}, 6000},
       {{"mobilenetv1", "--target", "siracusa", "--home", "L3", "--l1", "64k", "--buffering", "double"}, 6000},
       {{"mobilenetv1", "--target", "gap9", "--l1", "32k", "--buffering", "double"}, 6000},
       {{"cct_lora", "--target", "siracusa", "--home", "L3", "--l1", "32k", "--buffering", "double"}, 6000},
