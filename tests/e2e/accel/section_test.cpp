@@ -130,6 +130,49 @@ TEST_F(Accel, ACompiledFolderRunsAsTheModelDoes) {
   }
 }
 
+TEST_F(Accel, EveryModelDumpsTheSameDataAndAddsWhatItsMemoryCounted) {
+  std::string first;
+  for (const char* model : {"hbm", "layer-swap", "host-stream", "auto", "resident", "kv-swap", "weight-stream"}) {
+    const auto run = json({"accel", "run", "clm-60m", "--layers", "1", "--tokens", "16", "--board", "custom_a7",
+                           "--memory-model", model, "--dump", "d.safetensors"});
+    const auto dumped = read_text(folder.path() / "d.safetensors");
+    if (first.empty()) first = dumped;
+    EXPECT_GT(dumped.size(), 4u * 384 * 1408) << model;
+    EXPECT_TRUE(dumped == first) << model;
+    for (const char* counted : {"reads", "writes", "row_hits", "row_misses", "row_conflicts", "activates", "refreshes"})
+      EXPECT_TRUE(run["memory"].contains(counted)) << model << " " << counted;
+    EXPECT_GE(run["memory"]["reads"].get<int64_t>() * 64, run["bytes_read"].get<int64_t>()) << model;
+  }
+}
+
+TEST_F(Accel, ARunSaysWhoseCapacityAndLinkItTook) {
+  const std::vector<std::string> model = {"accel", "run",        "clm-60m", "--layers", "1",        "--tokens",
+                                          "16",    "--numerics", "off",     "--board",  "custom_a7"};
+  const auto own = tessera(model).out;
+  EXPECT_NE(own.find("536870912 (board custom_a7)"), std::string::npos) << own;
+  EXPECT_NE(own.find("1500 MB/s, board custom_a7 (pcie_gen2_x4)"), std::string::npos) << own;
+  const auto other = tessera(with(model, {"--ddr-capacity", "8M", "--host-bandwidth", "2e9"})).out;
+  EXPECT_NE(other.find("8388608 (--ddr-capacity)"), std::string::npos) << other;
+  EXPECT_NE(other.find("2000 MB/s, --host-bandwidth"), std::string::npos) << other;
+}
+
+// No layer is faster than what its profile says bounds it.
+TEST_F(Accel, ABoundIsABound) {
+  for (const char* board : {"nexys_video", "v80"})
+    for (const std::vector<std::string>& phase : std::vector<std::vector<std::string>>{{}, {"--decode"}}) {
+      const auto p = json(with({"accel", "profile", "clm-60m", "--layers", "3", "--board", board}, phase));
+      double bound = 0;
+      for (const auto& l : p["roofline"])
+        bound += std::max({l["compute_ns"].get<double>(), l["ddr_ns"].get<double>(), l["link_ns"].get<double>()});
+      // Without the host before and after.
+      const auto& m = p["measured"];
+      const double measured =
+          (m["busy_cycles"].get<double>() + m["stall_cycles"].get<double>()) * (board[0] == 'v' ? 2.5 : 10);
+      EXPECT_LE(bound, measured) << board;
+      EXPECT_GE(bound, 0.8 * measured) << board;
+    }
+}
+
 // Whatever a run of several steps counts, it counts for all of them.
 TEST_F(Accel, StepsAddUp) {
   const std::vector<std::string> model = {"accel",    "run", "SmolLM2-135M", "--layers", "1",

@@ -108,6 +108,21 @@ TEST(FullSize, ALongContextLeavesTheDdrNoRoomForTheRing) {
   }
 }
 
+// 125 microseconds from end to end, and a link about as fast as the DDR: the next lines are on their way long before
+// they are read, each with its scales.
+TEST(FullSize, ALatencyOfManyTilesIsCovered) {
+  const auto board = board_named("nexys_video");
+  const auto model = find_model("clm-60m").value();
+  const DecoderOptions options{.past = 1024, .tokens = 1};
+  const auto compute = test::layer_times(board, model, {.kind = Resident}, options).total;
+  const double bytes = 1.125 * static_cast<double>(model.layer_parameters());
+  for (double ratio : {0.4, 0.9, 1.0, 1.1, 1.3}) {
+    const auto rate = static_cast<int64_t>(bytes / (ratio * compute));
+    const auto t = test::layer_times(board, model, {.kind = WeightStream, .link = rate}, options);
+    EXPECT_LE(t.total, 1.03 * std::max(t.link, compute)) << ratio;
+  }
+}
+
 std::vector<Where> everywhere() {
   std::vector<Where> all;
   for (auto* board : {"nexys_video", "custom_a7", "v80"})
