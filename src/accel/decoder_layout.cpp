@@ -30,7 +30,7 @@ class Builder {
     const int64_t positions = s.plena ? s.padded : s.kv_rows;
     add(0, "cosine", "COS", Kind::Activation, positions, s.rope_blocks * s.mlen, !s.plena);
     add(0, "sine", "SIN", Kind::Activation, positions, s.rope_blocks * s.mlen, !s.plena);
-    add(0, "mask", "mask", Kind::Activation, s.plena ? s.padded : 3 * s.mlen, s.mlen, !s.plena);
+    add(0, "mask", "mask", Kind::Activation, s.plena ? s.padded : mask_tiles * s.mlen, s.mlen, !s.plena);
     if (s.head) add(0, "logits", "logits", Kind::Activation, s.vocabulary_blocks, s.mlen, true);
   }
 

@@ -48,6 +48,8 @@ struct DecoderShape {
   int64_t kv_block(int64_t kv) const { return plena ? kv : slots > 1 ? kv / slots : kv * head_blocks; }
   int64_t kv_slot(int64_t kv) const { return plena || slots == 1 ? 0 : kv % slots; }
   bool single_chunk() const { return rows >= padded; }
+  // Whether a program reads the mask at all: without an order of tokens, only for what pads the last tile of keys.
+  bool masks() const { return model.causal || (past + tokens) % mlen != 0; }
   int64_t key_tiles(int64_t last_position) const { return last_position / mlen + 1; }
   int64_t most_tiles() const { return kv_rows / mlen; }
   int64_t score_rows(int64_t of_rows) const {
@@ -69,5 +71,6 @@ constexpr int64_t divide_up(int64_t n, int64_t by) {
 // Words of the FP SRAM that a compile preloads.
 enum FpConstant : int64_t { kZero, kAttentionScale, kMinusInfinity, kEpsilon, kInverseHidden, kOne, kFpConstants };
 constexpr float masked_score = -6e4f;
+constexpr int mask_tiles = 3;  // of the mask's table: rows before, on and after the diagonal
 
 }  // namespace tessera::accel

@@ -33,7 +33,8 @@ std::string key_of(const Model& m, const MachineConfig& c, const DecoderOptions&
 
 // Bytes of what a prompt fetches beside weights: its rows came from the host, and scores come out of it.
 double tables_of(const DecoderShape& s, const KindTotals& bytes) {
-  const auto rows = s.padded * s.hidden_blocks + (s.head ? s.vocabulary_blocks : 0);
+  const auto rows =
+      s.padded * s.hidden_blocks + (s.head ? s.vocabulary_blocks : 0) + (s.masks() ? 0 : int64_t{mask_tiles} * s.mlen);
   return static_cast<double>(bytes.activation) - static_cast<double>(rows * s.mlen * 2);
 }
 

@@ -23,7 +23,7 @@ class Replay {
       use(0, "cosine"), use(0, "sine");
       for (const char* which : {"k", "v"})
         for (int64_t kv = 0; kv < shape_.model.kv_heads; ++kv) use(layer_, fmt::format("{}.{}", which, kv));
-      use(0, "mask");
+      if (shape_.masks()) use(0, "mask");
       if (!shape_.single_chunk()) use(0, "x");
     }
     use(0, "x");
