@@ -190,14 +190,15 @@ Result<std::vector<float>> exact_weight(const Program& program, const Weights& w
   return values;
 }
 
-Result<std::vector<uint8_t>> make_image(const Program& program, const Weights& weights) {
+Result<std::vector<uint8_t>> make_image(const Program& program, const Weights& weights,
+                                        const std::function<void(std::string_view)>& progress) {
   const auto s = shape_of(program);
   std::vector<uint8_t> image(static_cast<size_t>(program.memory_bytes));
   for (const auto& p : program.placements) {
     const auto& t = p.tensor;
-    if (p.region.kind == Kind::Kv || t == "x" || t == "positions" || t == "logits") {
-      continue;
-    } else if (t == "rope") {
+    if (p.region.kind == Kind::Kv || t == "x" || t == "positions" || t == "logits") continue;
+    if (progress) progress(fmt::format("{} into memory", p.region.name));
+    if (t == "rope") {
       write_matrix(program, p, rope_matrix(s), image);
     } else if (t == "cosine" || t == "sine") {
       write_matrix(program, p, rotation_matrix(s, p), image);

@@ -4,6 +4,8 @@
 //   read_weight(program, image, 0, "q_proj") -> [in][out] floats, as the machine sees them
 #pragma once
 
+#include <functional>
+#include <string_view>
 #include <vector>
 
 #include "accel/decoder.hpp"
@@ -11,8 +13,9 @@
 
 namespace tessera::accel {
 
-// Everything but the tokens' embeddings; KV is zero.
-Result<std::vector<uint8_t>> make_image(const Program& program, const Weights& weights);
+// Everything but the tokens' embeddings; KV is zero. `progress` is told of each tensor.
+Result<std::vector<uint8_t>> make_image(const Program& program, const Weights& weights,
+                                        const std::function<void(std::string_view)>& progress = {});
 
 // The host's part: rows of the embedding table, as bf16 (or what the layout has), into X.
 Result<void> set_tokens(const Program& program, const Weights& weights, std::span<const int64_t> tokens,

@@ -78,10 +78,12 @@ double cache_error(const Program& program, const std::vector<uint8_t>& image, in
   return worst;
 }
 
-void judge(const Program& program, const std::vector<uint8_t>& image, const Step& step, JobResult& result) {
+void judge(const Program& program, const std::vector<uint8_t>& image, const Step& step,
+           const std::function<void(std::string_view)>& progress, JobResult& result) {
   const auto layers = static_cast<int64_t>(step.inputs.size());
   result.layer_errors.resize(step.inputs.size());
   for (int64_t l = 0; l < layers; ++l) {
+    if (progress) progress(fmt::format("comparing layer {} of {} with fp32", l + 1, layers));
     const auto reference = reference_layer(program, image, l, step.inputs[l]);
     auto& error = result.layer_errors[l];
     error = std::max(error, relative_error(step.outputs[l], reference.output));
@@ -167,7 +169,7 @@ std::vector<int64_t> prompt_of(const Job& job) {
 }
 
 Result<std::vector<uint8_t>> starting_image(const Job& job, const Program& program) {
-  TRY(auto image, make_image(program, *job.weights));
+  TRY(auto image, make_image(program, *job.weights, job.options.progress));
   const auto prompt = prompt_of(job);
   if (!job.decoder.past) {
     CHECK_OK(set_tokens(program, *job.weights, prompt, image));
@@ -213,8 +215,7 @@ Result<JobResult> run_job(const Job& job, const Program& first, std::vector<uint
     result.host_in += program.host_bytes_in, result.host_out += program.host_bytes_out;
     n == 0 ? void(result.run = step.run) : add(result.run, step.run);
     if (!bytes) continue;
-    if (job.options.progress) job.options.progress("comparing every layer with fp32");
-    if (!program.probes.empty()) judge(program, image, step, result);
+    if (!program.probes.empty()) judge(program, image, step, job.options.progress, result);
     if (hooks.stepped) hooks.stepped(n, program, image, step.inputs, step.outputs);
     const auto logits = read_logits(program, image);
     if (logits.empty()) continue;
