@@ -91,6 +91,8 @@ class MemoryModel {
   virtual memory::Picoseconds finish(TransferId id) = 0;
   // Of a transfer that is finished; zero where nothing came over the link for it.
   virtual OverLink over_link(TransferId) const { return {}; }
+  // Something that was asked for never came: our bug, whose times mean nothing.
+  virtual bool stuck() const { return false; }
   // The end of the program: when everything asked for is done. What is dirty stays dirty: the next token reads it.
   virtual memory::Picoseconds drain(memory::Picoseconds now) = 0;
   virtual MemoryStatistics statistics() const = 0;

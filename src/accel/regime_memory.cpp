@@ -183,6 +183,7 @@ Picoseconds RegimeMemory::finish(TransferId id) {
   auto& transfer = transfers_[static_cast<size_t>(id.index)];
   while (transfer.left > 0 && events_.step()) {
   }
+  stuck_ |= transfer.left > 0;
   return transfer.done;
 }
 
@@ -190,6 +191,7 @@ Picoseconds RegimeMemory::drain(Picoseconds now) {
   events_.run_until(now);
   while (open_transfers_ > 0 && events_.step()) {
   }
+  stuck_ |= open_transfers_ > 0;
   return std::max(events_.now(), port_free_);
 }
 

@@ -58,6 +58,7 @@ class RegimeMemory : public MemoryModel,
   void spare_sram(Bytes bytes) override;
   memory::Picoseconds finish(TransferId id) override;
   OverLink over_link(TransferId id) const override { return transfers_[static_cast<size_t>(id.index)].link; }
+  bool stuck() const override { return stuck_; }
   memory::Picoseconds drain(memory::Picoseconds now) override;
   MemoryStatistics statistics() const override;
 
@@ -142,6 +143,7 @@ class RegimeMemory : public MemoryModel,
   std::unique_ptr<WeightStreamer> stream_;
   std::vector<Transfer> transfers_;
   uint64_t open_transfers_ = 0;
+  bool stuck_ = false;
   std::deque<int> blocked_;         // regions that wait for room
   uint64_t foreground_ = 0;         // lines that the DRAM is serving for the machine
   std::deque<Waiting> background_;  // lines of loads and write-backs, with their tags

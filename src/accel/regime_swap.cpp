@@ -119,9 +119,10 @@ void RegimeMemory::left_by_earlier_passes(uint64_t address, Bytes) {
 // Nothing of it is dirty: between two passes there is time to write back.
 void RegimeMemory::keep(int region) {
   auto& s = state(region);
+  if (s.pool->oversized(s.unit)) return;
   s.pool->touch(s.unit);
   const auto claim = s.pool->claim_segment(s.unit, s.segment);
-  if (!claim.granted || s.pool->oversized(s.unit)) return;
+  if (!claim.granted) return;
   for (int unit : claim.evicted) evict(unit, *s.pool);
   s.pool->loaded(s.unit, s.segment);
   s.complete = true;

@@ -87,6 +87,7 @@ Result<RunResult> run_program(const Program& program, MemoryModel& memory, const
   machine.finish_transfers();
   host(program.host_bytes_out);
   result.total = std::max(machine.time(), memory.drain(machine.time())) - options.start;
+  if (memory.stuck()) return internal_error("a transfer of {} never ended", program.model.name);
   result.cycles = machine.cycles() - begin;
   result.stall_cycles = machine.stall_cycles();
   result.busy_cycles = result.cycles - result.stall_cycles - result.host_cycles;

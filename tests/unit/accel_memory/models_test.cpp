@@ -279,6 +279,19 @@ TEST(KvOfEarlierPasses, OneByteLessAndTheLeastRecentlyUsedIsAlwaysTheNextThatIsR
   }
 }
 
+// The weights fill the memory: every region is larger than its room, has it alone, and comes again for each layer.
+TEST(KvOfEarlierPasses, WithNoRoomAtAllItComesOnEachUse) {
+  for (auto kind : {KvSwap, WeightStream})
+    for (uint64_t room : {0u, 64u, 63'999u}) {
+      auto o = options(kind, layers(4, 99'968, 64'000));
+      o.ddr_capacity = 4 * 99'968 + room;
+      const auto stats = decode_step(o);
+      EXPECT_GE(stats.swapped_bytes, 4 * 64'000u) << name_of(kind) << " " << room;
+      EXPECT_GE(stats.written_back_bytes, 3 * 64u) << name_of(kind) << " " << room;
+      EXPECT_EQ(stats.notes.size(), 5u) << "each region is warned of";
+    }
+}
+
 TEST(RoomsOf, TheRingTakesThePlaceOfTheWeights) {
   const auto rooms = [](MemoryModelKind kind, uint64_t capacity) {
     return rooms_of({.kind = kind, .bytes = {.weight = 100, .kv = 20, .activation = 10}, .capacity = capacity});

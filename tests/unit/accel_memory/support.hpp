@@ -57,7 +57,11 @@ class Mover {
   }
   void read(const Region& r) { read(r.offset, r.size); }
   void compute(int64_t ps) { now += Picoseconds(ps); }
-  Picoseconds end() { return now = model->drain(now); }
+  Picoseconds end() {
+    now = model->drain(now);
+    EXPECT_FALSE(model->stuck());
+    return now;
+  }
   MemoryStatistics stats() const { return model->statistics(); }
 
   // A region in tiles, each fetched while the one before is worked on; `ps` of work a tile.
