@@ -304,6 +304,7 @@ void RegimeMemory::prefetch_next() {
       const auto claim = s.pool->claim_segment(s.unit, s.segment, entered_at_);
       if (!claim.granted) return;
       for (int unit : claim.evicted) evict(unit, *s.pool);
+      s.pool->touch(s.unit);  // wanted next: not what goes for the sake of the one after it
       if (first) ++stats_.swaps;
       start_load(region, memory::Urgency::Later);
     }

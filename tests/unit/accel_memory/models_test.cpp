@@ -279,6 +279,34 @@ TEST(KvOfEarlierPasses, OneByteLessAndTheLeastRecentlyUsedIsAlwaysTheNextThatIsR
   }
 }
 
+// A layer's regions come ahead one after the other: none goes out again for the sake of the next before it was read.
+TEST(KvOfEarlierPasses, WhatComesAheadStaysUntilItIsRead) {
+  std::vector<Region> regions{{"X", 0, Kind::Activation, 0, 65'536}};
+  uint64_t at = 65'536;
+  for (uint32_t l = 0; l < 8; ++l) {
+    regions.push_back({fmt::format("W{}", l), l, Kind::Weight, at, 99'968}), at += 99'968;
+    for (const char* part : {"K0", "V0", "K1", "V1"})
+      regions.push_back({fmt::format("{}.{}", part, l), l, Kind::Kv, at, 16'000}), at += 16'000;
+  }
+  for (uint64_t room : {3u, 5u, 7u}) {  // layers whose cache fits
+    auto o = options(KvSwap, regions);
+    o.ddr_capacity = 8 * 99'968 + 65'536 + room * 64'000 + 500;
+    Mover m(o);
+    for (auto kind : {Kind::Kv, Kind::Activation})
+      for (auto& r : regions)
+        if (r.kind == kind) m.model->left_by_earlier_passes(r.offset, Bytes(static_cast<int64_t>(r.size)));
+    for (auto& r : regions) {
+      if (r.kind == Kind::Kv) m.store(r.offset, 64);
+      m.read(r);
+      m.compute(r.kind == Kind::Weight ? 1'000'000'000 : 10'000'000);
+      m.read(0, 4096);
+    }
+    m.end();
+    EXPECT_EQ(m.stats().swaps, 32u) << room;
+    EXPECT_EQ(m.stats().swapped_bytes - m.stats().written_back_bytes, 8 * 64'000u) << room;
+  }
+}
+
 // The weights fill the memory: every region is larger than its room, has it alone, and comes again for each layer.
 TEST(KvOfEarlierPasses, WithNoRoomAtAllItComesOnEachUse) {
   for (auto kind : {KvSwap, WeightStream})
