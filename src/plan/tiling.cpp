@@ -9,6 +9,7 @@
 #include <tuple>
 
 #include "plan/buffers.hpp"
+#include "plan/tile_choices.hpp"
 
 namespace tessera::plan {
 
@@ -61,44 +62,11 @@ namespace {
 // of four by four.
 constexpr double kFarWord = 14, kWordsOfMac = 0.44;
 
-// Sizes to try along a dimension: evenly divided, in geometric steps, the finer the fewer dimensions there are to
-// combine; multiples of four beside them, because kernels are blocked by four.
-std::vector<int64_t> sizes(const ops::TileMap& map, size_t dim) {
-  auto extent = map.dims[dim].extent;
-  if (!map.dims[dim].divisible || extent == 1) return {extent};
-  auto divisible = std::ranges::count_if(map.dims, [](auto& d) { return d.divisible && d.extent > 1; });
-  double ratio = divisible == 1 ? 1.1 : divisible == 2 ? 1.3 : divisible == 3 ? 1.6 : divisible == 4 ? 2.1 : 3.0;
-  std::vector<int64_t> out{1, extent};
-  for (double size = 1; size < static_cast<double>(extent); size *= ratio) {
-    auto parts = (extent + static_cast<int64_t>(size) - 1) / static_cast<int64_t>(size);
-    auto even = (extent + parts - 1) / parts;
-    out.push_back(even);
-    if (even > 4) out.push_back(std::min(extent, (even + 3) / 4 * 4));
-  }
-  std::ranges::sort(out, std::greater{});
-  out.erase(std::ranges::unique(out).begin(), out.end());
-  return out;
-}
-
-void for_each_tile(const ops::TileMap& map, const std::function<void(const std::vector<int64_t>&)>& visit) {
-  std::vector<std::vector<int64_t>> choices;
-  for (size_t d = 0; d < map.dims.size(); ++d) choices.push_back(sizes(map, d));
-  std::vector<size_t> at(choices.size(), 0);
-  std::vector<int64_t> tile(choices.size());
-  while (true) {
-    for (size_t d = 0; d < choices.size(); ++d) tile[d] = choices[d][at[d]];
-    visit(tile);
-    size_t d = choices.size();
-    while (d > 0 && ++at[d - 1] == choices[d - 1].size()) at[--d] = 0;
-    if (d == 0) return;
-  }
-}
-
 class Search {
  public:
   explicit Search(const TilingProblem& problem) : p_(problem), travellers_(travellers(p_)) {
     for (auto& t : travellers_) far_ |= t.scratch < 0 && t.home == kL3;
-    for (auto& d : p_.map.dims) whole_.push_back(d.extent);
+    whole_ = whole_space(p_.map);
   }
   Search(const Search&) = delete;  // travellers point into the problem
 
@@ -132,7 +100,7 @@ class Search {
       for (auto& t : travellers_)
         if (passes_l2(t)) far += slot_size(t, tile, p_.l2);
       if (near >= least.l1 && far >= least.l2) return;
-      if (!contiguous_at_home(tile) || orders(tile).empty()) return;
+      if (!contiguous_at_home(tile) || orders(p_.map, tile).empty()) return;
       least.l1 = std::min(least.l1, near);
       least.l2 = std::min(least.l2, far);
     });
@@ -177,7 +145,7 @@ class Search {
   void collect() {
     for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
       if (in_l1(tile) > p_.l1.budget || !contiguous_at_home(tile)) return;
-      for (auto& order : orders(tile)) inner(tile, order);
+      for (auto& order : orders(p_.map, tile)) inner(tile, order);
     });
     for (size_t i = 0; i < found_.size(); ++i) {
       auto& level = found_[i].nest[0];
@@ -198,14 +166,12 @@ class Search {
     Bytes l1_bytes, l2_bytes;
   };
 
-  std::vector<std::vector<int>> orders(const std::vector<int64_t>& tile) const;
   void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
   Bytes least_outside(size_t inner, bool twice);
   std::vector<size_t> inside(Bytes l1, Bytes l2, bool as_asked);
   std::vector<Outer>& spread_outwards(size_t inner);
   Tiling tiling(const Outer& outer) const;
   std::vector<Tiling> from_outside(Bytes l1, Bytes l2, bool as_asked);
-  std::vector<std::vector<int64_t>> outer_tiles(const std::vector<int64_t>& tile) const;
   std::vector<uint32_t> choices(const Buffers& buffers) const {
     return p_.buffering == Buffering::Single ? std::vector<uint32_t>{0} : buffers.choices();
   }
@@ -213,9 +179,6 @@ class Search {
   bool as_asked(const Buffers& buffers, uint32_t twice) const {
     return p_.buffering != Buffering::Double || twice == buffers.movers();
   }
-  double fetched_from_l3(const Loops& loops) const;
-  double overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) const;
-  double compute(const Loops& loops) const;
   double once(const Traveller& t, const std::vector<int64_t>& tile, const Shape& around,
               const target::DmaEngine& engine, Way way) const {
     if (way == Way::In ? !t.in : !t.out) return 0;
@@ -266,35 +229,10 @@ std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1, bool as_ask
   return out;
 }
 
-// Loop orders worth trying: reduction loops innermost in their own order, the others in every order while few run.
-std::vector<std::vector<int>> Search::orders(const std::vector<int64_t>& tile) const {
-  std::vector<int> running, resting, reduced;
-  const ops::OperandMap* output = nullptr;
-  for (auto& o : p_.map.outputs)
-    if (o.present && (!output || o.view.size() > output->view.size())) output = &o;
-  for (size_t d = 0; d < whole_.size(); ++d) {
-    auto dim = static_cast<int>(d);
-    if (tile[d] == whole_[d])
-      resting.push_back(dim);
-    else if (output && !output->uses(dim))
-      reduced.push_back(dim);
-    else
-      running.push_back(dim);
-  }
-  std::vector<std::vector<int>> found;
-  do {
-    std::vector<int> order = resting;
-    order.insert(order.end(), running.begin(), running.end());
-    order.insert(order.end(), reduced.begin(), reduced.end());
-    if (legal(p_.map, make_loops(p_.map, {{kL1, tile, order}}))) found.push_back(std::move(order));
-  } while (running.size() <= 3 && std::ranges::next_permutation(running).found);
-  return found;
-}
-
 void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& order) {
   const std::vector<TileLevel> nest{{kL1, tile, order}};
   const auto loops = make_loops(p_.map, nest);
-  const Buffers buffers(p_, travellers_, nest, loops, compute(loops));
+  const Buffers buffers(p_, travellers_, nest, loops, kernel_cycles(p_, loops));
   for (auto twice : choices(buffers)) {
     const auto cost = buffers.cost(twice);
     if (cost.l1_bytes > p_.l1.budget) continue;
@@ -303,71 +241,11 @@ void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& ord
   }
 }
 
-// Outer tiles that hold a whole number of inner ones: all of the space, a part of it along one dimension or two, or,
-// where memory is short, no more than the inner one.
-std::vector<std::vector<int64_t>> Search::outer_tiles(const std::vector<int64_t>& tile) const {
-  std::vector<std::vector<int64_t>> by_dim;
-  for (size_t d = 0; d < tile.size(); ++d) {
-    std::vector<int64_t> choices;
-    auto count = (whole_[d] + tile[d] - 1) / tile[d];
-    for (int64_t k = 1; k < count; ++k)
-      if (count % k == 0) choices.push_back(tile[d] * k);
-    by_dim.push_back(std::move(choices));
-  }
-  std::vector<std::vector<int64_t>> out{whole_};
-  for (size_t a = 0; a < tile.size(); ++a)
-    for (auto first : by_dim[a]) {
-      auto one = whole_;
-      one[a] = first;
-      out.push_back(one);
-      for (size_t b = a + 1; b < tile.size(); ++b)
-        for (auto second : by_dim[b]) {
-          auto two = one;
-          two[b] = second;
-          out.push_back(std::move(two));
-        }
-    }
-  if (std::ranges::find(out, tile) == out.end()) out.push_back(tile);
-  return out;
-}
-
-// The largest part of an operand that such loops bring from L3, all of it and once being 1: outer tiles may come back,
-// and the regions of neighbours overlap.
-double Search::fetched_from_l3(const Loops& loops) const {
-  double most = 0;
-  auto &outer = loops.tile[0], &view = whole_;
-  for (auto& t : travellers_) {
-    if (!passes_l2(t) || !t.in || t.scratch >= 0) continue;
-    double share = static_cast<double>(loops.total()) / static_cast<double>(period(*t.map, loops, 0));
-    for (size_t d = 0; d < view.size(); ++d)
-      if (t.map->uses(static_cast<int>(d))) share /= static_cast<double>((view[d] + outer[d] - 1) / outer[d]);
-    for (size_t axis = 0; axis < t.map->axes.size(); ++axis) share *= overlap_along(*t.map, axis, outer);
-    most = std::max(most, share);
-  }
-  return most;
-}
-
-// Elements of an axis that all tiles touch, as a part of the axis.
-double Search::overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile) const {
-  auto& terms = map.axes[axis].terms;
-  if (terms.size() != 1) return 1;
-  auto d = static_cast<size_t>(terms[0].dim);
-  if (tile[d] >= whole_[d]) return 1;
-  int64_t sum = 0;
-  for (int64_t lo = 0; lo < whole_[d]; lo += tile[d]) {
-    ops::Box box{std::vector<int64_t>(tile.size(), 0), std::vector<int64_t>(tile.size(), 1)};
-    box.lo[d] = lo;
-    box.len[d] = std::min(tile[d], whole_[d] - lo);
-    sum += ops::region(map, box).len[axis];
-  }
-  return std::max(1.0, static_cast<double>(sum) / static_cast<double>(map.view[axis]));
-}
-
 Tiling Search::tiling(const Outer& outer) const {
   auto& level = found_[outer.inner].nest[0];
-  const std::vector<TileLevel> nest{{kL2, outer_tiles(level.tile)[outer.tile], level.order}, level};
+  const std::vector<TileLevel> nest{{kL2, outer_tiles(p_.map, level.tile)[outer.tile], level.order}, level};
   const auto loops = make_loops(p_.map, nest);
-  const Buffers buffers(p_, travellers_, nest, loops, compute(loops));
+  const Buffers buffers(p_, travellers_, nest, loops, kernel_cycles(p_, loops));
   return buffers.tiling(outer.twice, buffers.cost(outer.twice), outer.as_asked);
 }
 
@@ -376,13 +254,14 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
   auto& level = found_[inner].nest[0];
   auto [at, fresh] = around_.try_emplace(inner);
   if (!fresh) return at->second;
-  auto tiles = outer_tiles(level.tile);
-  const double kernels = compute(make_loops(p_.map, {level}));  // outer tiles hold whole numbers of inner ones
+  auto tiles = outer_tiles(p_.map, level.tile);
+  const double kernels =
+      kernel_cycles(p_, make_loops(p_.map, {level}));  // outer tiles hold whole numbers of inner ones
   for (size_t o = 0; o < tiles.size(); ++o) {
     const std::vector<TileLevel> nest{{kL2, tiles[o], level.order}, level};
     const auto loops = make_loops(p_.map, nest);
     if (!legal(p_.map, loops)) continue;
-    const auto share = std::max(1.0, fetched_from_l3(loops));
+    const auto share = std::max(1.0, fetched_from_l3(p_, travellers_, loops));
     const Buffers buffers(p_, travellers_, nest, loops, kernels);
     std::vector<Outer> found;
     for (auto twice : choices(buffers)) {
@@ -398,7 +277,7 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
 Bytes Search::least_outside(size_t inner, bool twice) {
   auto [at, fresh] = least_outside_.try_emplace({inner, twice}, Bytes(INT64_MAX));
   if (!fresh) return at->second;
-  for (auto& outer : outer_tiles(found_[inner].nest[0].tile)) {
+  for (auto& outer : outer_tiles(p_.map, found_[inner].nest[0].tile)) {
     Bytes bytes;
     for (auto& t : travellers_)
       if (passes_l2(t)) {
@@ -465,38 +344,6 @@ std::vector<Tiling> Search::best(Bytes l1, Bytes l2) {
       for (auto* tiling : best_of(found_, l1, as_asked)) out.push_back(*tiling);
   }
   return out;
-}
-
-// Kernel cycles of all tiles: those at the edges are smaller.
-double Search::compute(const Loops& loops) const {
-  auto& tile = loops.tile.back();
-  std::vector<size_t> ragged;
-  double tiles = 1;
-  for (size_t d = 0; d < tile.size(); ++d) {
-    auto count = loops.count(static_cast<int>(d));
-    if (whole_[d] % tile[d] != 0)
-      ragged.push_back(d);
-    else
-      tiles *= static_cast<double>(count);
-  }
-  constexpr size_t kEdges = 3;
-  while (ragged.size() > kEdges) {
-    tiles *= static_cast<double>(loops.count(static_cast<int>(ragged.back())));
-    ragged.pop_back();
-  }
-  double sum = 0;
-  for (size_t which = 0; which < size_t{1} << ragged.size(); ++which) {
-    auto part = tile;
-    double times = tiles;
-    for (size_t r = 0; r < ragged.size(); ++r) {
-      auto d = ragged[r];
-      bool edge = which >> r & 1;
-      part[d] = edge ? whole_[d] % tile[d] : tile[d];
-      times *= edge ? 1.0 : static_cast<double>(loops.count(static_cast<int>(d)) - 1);
-    }
-    if (times > 0) sum += times * p_.op->cycles(p_.node, part, p_.cores);
-  }
-  return sum;
 }
 
 }  // namespace
