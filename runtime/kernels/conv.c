@@ -142,17 +142,14 @@ DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS)
     COLUMNS(X_LOAD_##x_at, 0)             \
     ROWS(TS_STEP, COLUMNS)                \
   }
-#define LOAD_AT(v, pointer, at) \
-  float v = pointer[at];        \
-  TS_LOADED(v);
-#define W_LOAD_0(i, COLUMNS) LOAD_AT(a##i, q##i, 0)
-#define W_LOAD_1(i, COLUMNS) LOAD_AT(a##i, q##i, 1)
-#define W_LOAD_2(i, COLUMNS) LOAD_AT(a##i, q##i, 2)
-#define X_LOAD_0(i, j) LOAD_AT(b##j, p##j, 0)
-#define X_LOAD_1(i, j) LOAD_AT(b##j, p##j, 1)
-#define X_LOAD_2(i, j) LOAD_AT(b##j, p##j, 2)
-#define X_LOAD_M1(i, j) LOAD_AT(b##j, p##j, -1)
-#define X_LOAD_M2(i, j) LOAD_AT(b##j, p##j, -2)
+#define W_LOAD_0(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 0)
+#define W_LOAD_1(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 1)
+#define W_LOAD_2(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 2)
+#define X_LOAD_0(i, j) TS_LOAD_AT(b##j, p##j, 0)
+#define X_LOAD_1(i, j) TS_LOAD_AT(b##j, p##j, 1)
+#define X_LOAD_2(i, j) TS_LOAD_AT(b##j, p##j, 2)
+#define X_LOAD_M1(i, j) TS_LOAD_AT(b##j, p##j, -1)
+#define X_LOAD_M2(i, j) TS_LOAD_AT(b##j, p##j, -2)
 #define THREE_TAPS(ROWS, COLUMNS) \
   TAP_AT(ROWS, COLUMNS, 0, 0)     \
   TAP_AT(ROWS, COLUMNS, 1, 1)     \

@@ -60,13 +60,15 @@ struct block {
     COLUMNS(COLUMN_MOVE, 0)    \
     ROWS(TS_STEP, COLUMNS)     \
   }
+#define POINTERS_OF(ROWS, COLUMNS) \
+  const float* dy_line = dy;       \
+  const float* x_line = x;         \
+  ROWS(ROW_POINTER, COLUMNS)       \
+  COLUMNS(COLUMN_POINTER, 0)       \
+  (void)dy_line, (void)x_line;
 #define ROW_OF(ROWS, COLUMNS)            \
   {                                      \
-    const float* dy_line = dy;           \
-    const float* x_line = x;             \
-    ROWS(ROW_POINTER, COLUMNS)           \
-    COLUMNS(COLUMN_POINTER, 0)           \
-    (void)dy_line, (void)x_line;         \
+    POINTERS_OF(ROWS, COLUMNS)           \
     int32_t left = k->n;                 \
     for (; left >= 2; left -= 2) {       \
       STEP_OF(ROWS, COLUMNS)             \
@@ -75,17 +77,14 @@ struct block {
     if (left > 0) STEP_OF(ROWS, COLUMNS) \
   }
 /* Positions whose elements stand side by side: the offsets stand in the instructions. */
-#define LOAD_AT(v, pointer, at) \
-  float v = pointer[at];        \
-  TS_LOADED(v);
-#define ROW_LOAD_0(i, COLUMNS) LOAD_AT(a##i, q##i, 0)
-#define ROW_LOAD_1(i, COLUMNS) LOAD_AT(a##i, q##i, 1)
-#define ROW_LOAD_2(i, COLUMNS) LOAD_AT(a##i, q##i, 2)
-#define ROW_LOAD_3(i, COLUMNS) LOAD_AT(a##i, q##i, 3)
-#define COLUMN_LOAD_0(i, j) LOAD_AT(b##j, p##j, 0)
-#define COLUMN_LOAD_1(i, j) LOAD_AT(b##j, p##j, 1)
-#define COLUMN_LOAD_2(i, j) LOAD_AT(b##j, p##j, 2)
-#define COLUMN_LOAD_3(i, j) LOAD_AT(b##j, p##j, 3)
+#define ROW_LOAD_0(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 0)
+#define ROW_LOAD_1(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 1)
+#define ROW_LOAD_2(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 2)
+#define ROW_LOAD_3(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 3)
+#define COLUMN_LOAD_0(i, j) TS_LOAD_AT(b##j, p##j, 0)
+#define COLUMN_LOAD_1(i, j) TS_LOAD_AT(b##j, p##j, 1)
+#define COLUMN_LOAD_2(i, j) TS_LOAD_AT(b##j, p##j, 2)
+#define COLUMN_LOAD_3(i, j) TS_LOAD_AT(b##j, p##j, 3)
 #define ROW_MOVE_4(i, COLUMNS) q##i += 4;
 #define COLUMN_MOVE_4(i, j) p##j += 4;
 #define STEP_AT(ROWS, COLUMNS, at) \
@@ -96,11 +95,7 @@ struct block {
   }
 #define ROW_BESIDE(ROWS, COLUMNS)                   \
   {                                                 \
-    const float* dy_line = dy;                      \
-    const float* x_line = x;                        \
-    ROWS(ROW_POINTER, COLUMNS)                      \
-    COLUMNS(COLUMN_POINTER, 0)                      \
-    (void)dy_line, (void)x_line, (void)stride;      \
+    POINTERS_OF(ROWS, COLUMNS)                      \
     int32_t left = k->n;                            \
     for (; left >= 4; left -= 4) {                  \
       STEP_AT(ROWS, COLUMNS, 0)                     \

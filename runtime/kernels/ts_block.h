@@ -26,5 +26,9 @@
 #else
 #define TS_LOADED(v) ((void)0)
 #endif
+/* With the offset in the instruction. */
+#define TS_LOAD_AT(v, pointer, at) \
+  float v = pointer[at];           \
+  TS_LOADED(v);
 
 #endif

@@ -26,9 +26,8 @@ std::vector<Item> items(const Draft& draft, size_t first, size_t last) {
     do {
       const auto& row = draft.rows[at];
       depth += row.kind == Row::Kind::Opens ? 1 : row.kind == Row::Kind::Closes ? -1 : 0;
-      bool names_for_others =
-          row.kind == Row::Kind::Fixed && (depth == 0 || row.skeleton.find("fork") != std::string::npos);
-      item.cost += names_for_others ? kNever : row.in_all() ? 1 : 0;
+      const bool in_all_or_none = row.kind == Row::Kind::Call || (row.kind == Row::Kind::Name && depth == 0);
+      item.cost += in_all_or_none ? kNever : row.in_all() ? 1 : 0;
       item.cost = std::min(item.cost, kNever);
       item.last = at;
     } while (depth > 0 && ++at < last);

@@ -15,7 +15,8 @@ struct Row {
     Step,   // may be there in some and not in others
     Opens,  // a block, as far as the row that closes it
     Closes,
-    Fixed,  // a kernel call, or a name that later statements use: there in all or in none
+    Call,  // of a kernel: there in all or in none
+    Name,  // that later statements of its block use: likewise, but for blocks that are not in all
   } kind = Kind::Step;
   std::string skeleton;
   std::vector<int> at;  // by member: the number of its statement, -1 where it has none

@@ -22,7 +22,8 @@ bool calls_kernel(const Statement& statement) {
 
 Row::Kind kind_of(const Statement& s) {
   if (s.head == "}") return Row::Kind::Closes;
-  if (calls_kernel(s) || s.head.starts_with("const int32_t ")) return Row::Kind::Fixed;
+  if (calls_kernel(s)) return Row::Kind::Call;
+  if (s.head.starts_with("const int32_t ")) return Row::Kind::Name;
   return s.head.ends_with('{') && s.arguments.empty() && s.tail.empty() ? Row::Kind::Opens : Row::Kind::Step;
 }
 
@@ -173,7 +174,7 @@ class Generalizer {
   // What stands alone takes the condition along.
   void guarded(size_t at, size_t end, size_t items, const Column& present, int deeper) {
     auto flag = numbers_.text(present, true);
-    if (items == 1 && draft_.rows[at].kind != Row::Kind::Fixed) {
+    if (items == 1 && draft_.rows[at].kind != Row::Kind::Name) {
       auto first = family_.body.size();
       item(at, end, present, deeper);
       auto& head = family_.body[first].head;

@@ -152,8 +152,7 @@ namespace {
 // Whether a call on whole tensors finds everything dense where it stands: what an operator touches of a tensor (a Slice
 // of its input) must be one run of its elements.
 bool dense_in_place(const ops::TileMap& map) {
-  std::vector<int64_t> whole;
-  for (auto& dim : map.dims) whole.push_back(dim.extent);
+  const auto whole = whole_space(map);
   auto dense = [&](auto& operand) { return !operand.present || one_stretch(map, operand, whole); };
   return std::ranges::all_of(map.inputs, dense) && std::ranges::all_of(map.outputs, dense);
 }

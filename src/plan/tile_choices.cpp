@@ -44,12 +44,6 @@ double overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<
 
 }  // namespace
 
-std::vector<int64_t> whole_space(const ops::TileMap& map) {
-  std::vector<int64_t> whole;
-  for (auto& dim : map.dims) whole.push_back(dim.extent);
-  return whole;
-}
-
 void for_each_tile(const ops::TileMap& map, const std::function<void(const std::vector<int64_t>&)>& visit) {
   std::vector<std::vector<int64_t>> choices;
   for (size_t d = 0; d < map.dims.size(); ++d) choices.push_back(sizes(map, d));

@@ -10,9 +10,6 @@
 
 namespace tessera::plan {
 
-// All of an iteration space.
-std::vector<int64_t> whole_space(const ops::TileMap& map);
-
 // Every combination of sizes worth trying, the largest first.
 void for_each_tile(const ops::TileMap& map, const std::function<void(const std::vector<int64_t>&)>& visit);
 

@@ -19,10 +19,15 @@ int64_t Loops::count(int dim) const {
   return n;
 }
 
+std::vector<int64_t> whole_space(const ops::TileMap& map) {
+  std::vector<int64_t> whole;
+  for (auto& dim : map.dims) whole.push_back(dim.extent);
+  return whole;
+}
+
 Loops make_loops(const ops::TileMap& map, const std::vector<TileLevel>& nest) {
   Loops out;
-  std::vector<int64_t> around;
-  for (auto& dim : map.dims) around.push_back(dim.extent);
+  auto around = whole_space(map);
   for (size_t level = 0; level < nest.size(); ++level) {
     auto& tile = nest[level].tile;
     for (auto dim : nest[level].order) {

@@ -11,6 +11,9 @@
 
 namespace tessera::plan {
 
+// All of an iteration space.
+std::vector<int64_t> whole_space(const ops::TileMap& map);
+
 // One loop of a nest: `count` tiles of `step` along a dimension. A dimension that two levels divide has two loops.
 struct TileLoop {
   int level = 0;  // index into the nest
@@ -24,6 +27,9 @@ struct TileLoop {
 struct Loops {
   std::vector<std::vector<int64_t>> tile;  // by level of the nest, by dimension
   std::vector<TileLoop> loops;
+
+  // All of an iteration space.
+  std::vector<int64_t> whole_space(const ops::TileMap& map);
 
   int64_t total() const;
   int64_t count(int dim) const;  // tiles along a dimension, of all levels together
