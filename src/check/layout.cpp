@@ -77,18 +77,21 @@ Result<void> judge_arenas(const Subject& s) {
 Result<void> judge_place(const Subject& s, const Buffer& b) {
   if (!s.is_level(b.level)) return s.refuse("buffer", "'{}' is in level {}, which does not exist", b.name, b.level);
   auto arena = std::ranges::find(s.plan.arenas, b.level, &plan::Arena::level);
-  auto end = b.offset.count + b.slot_size.count * b.slots;
   constexpr int kManySlots = 1 << 16;
-  if (arena == s.plan.arenas.end() || b.slots < 1 || b.slots > kManySlots || b.slot_size.count < 1 ||
-      b.offset.count < 0 || b.slot_size > arena->size || end > arena->size.count)
-    return s.refuse("buffer", "'{}' at {} [{}, {}) leaves its arena of {}", b.name, s.level_name(b.level),
-                    b.offset.count, end, arena == s.plan.arenas.end() ? 0 : arena->size.count);
+  if (b.slots < 1 || b.slots > kManySlots || b.slot_size.count < 1 || (b.second && b.slots != 2))
+    return s.refuse("buffer", "'{}' has {} slots of {} bytes", b.name, b.slots, b.slot_size.count);
   auto alignment = s.target.memories[static_cast<size_t>(b.level)].alignment;
-  if (b.offset.count % alignment != 0 || (b.slots > 1 && b.slot_size.count % alignment != 0))
-    return s.refuse("buffer", "'{}' at {} {} (slots of {}) is not aligned to {}", b.name, s.level_name(b.level),
-                    b.offset.count, b.slot_size.count, alignment);
-  if (b.life.first < 0 || b.life.first > b.life.last || b.life.last > s.end())
-    return s.refuse("lifetime", "'{}' lives {} in a step of [0, {}]", b.name, text(b.life), s.end());
+  for (auto& [stand, size] : b.parts()) {
+    auto at = stand.offset.count, end = at + size.count;
+    if (arena == s.plan.arenas.end() || at < 0 || b.slot_size > arena->size || end > arena->size.count)
+      return s.refuse("buffer", "'{}' at {} [{}, {}) leaves its arena of {}", b.name, s.level_name(b.level), at, end,
+                      arena == s.plan.arenas.end() ? 0 : arena->size.count);
+    if (at % alignment != 0 || (b.slots > 1 && b.slot_size.count % alignment != 0))
+      return s.refuse("buffer", "'{}' at {} {} (slots of {}) is not aligned to {}", b.name, s.level_name(b.level), at,
+                      b.slot_size.count, alignment);
+    if (stand.life.first < 0 || stand.life.first > stand.life.last || stand.life.last > s.end())
+      return s.refuse("lifetime", "'{}' lives {} in a step of [0, {}]", b.name, text(stand.life), s.end());
+  }
   return {};
 }
 
@@ -115,24 +118,26 @@ Result<void> judge_homes(const Subject& s) {
   return {};
 }
 
-// Two buffers of one level that live at the same time have no byte in common.
+// Two buffers of one level that live at the same time have no byte in common, nor have two slots of one.
 Result<void> judge_overlaps(const Subject& s) {
-  auto& buffers = s.schedule.buffers;
-  std::vector<size_t> order(buffers.size());
-  std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, {}, [&](size_t i) { return buffers[i].life.first; });
-  std::vector<size_t> alive;
-  for (auto i : order) {
-    auto& b = buffers[i];
-    std::erase_if(alive, [&](size_t j) { return buffers[j].life.last < b.life.first; });
-    for (auto j : alive) {
-      auto& a = buffers[j];
-      auto a_end = a.offset.count + a.slot_size.count * a.slots, b_end = b.offset.count + b.slot_size.count * b.slots;
-      if (a.level == b.level && a.offset.count < b_end && b.offset.count < a_end)
-        return s.refuse("overlap", "'{}' {} [{}, {}) life {} and '{}' [{}, {}) life {}", a.name, s.level_name(a.level),
-                        a.offset.count, a_end, text(a.life), b.name, b.offset.count, b_end, text(b.life));
-    }
-    alive.push_back(i);
+  struct Held {
+    const Buffer* buffer;
+    plan::Lifetime life;
+    int64_t at, end;
+  };
+  std::vector<Held> order, alive;
+  for (auto& b : s.schedule.buffers)
+    for (auto& [stand, size] : b.parts())
+      order.push_back({&b, stand.life, stand.offset.count, (stand.offset + size).count});
+  std::ranges::stable_sort(order, {}, [](const Held& h) { return h.life.first; });
+  for (auto& b : order) {
+    std::erase_if(alive, [&](const Held& a) { return a.life.last < b.life.first; });
+    for (auto& a : alive)
+      if (a.buffer->level == b.buffer->level && a.at < b.end && b.at < a.end)
+        return s.refuse("overlap", "'{}' {} [{}, {}) life {} and '{}' [{}, {}) life {}", a.buffer->name,
+                        s.level_name(a.buffer->level), a.at, a.end, text(a.life), b.buffer->name, b.at, b.end,
+                        text(b.life));
+    alive.push_back(b);
   }
   return {};
 }

@@ -19,8 +19,9 @@ Machine::Machine(const Subject& subject, int64_t granule) : s_(subject), granule
     engine_near_.push_back(level_of(engine.near));
   }
   on_engine_.assign(target.engines.size(), 0);
-  for (auto& buffer : s_.schedule.buffers) by_birth_.push_back(&buffer);
-  std::ranges::stable_sort(by_birth_, {}, [](const Buffer* b) { return b->life.first; });
+  for (auto& buffer : s_.schedule.buffers)
+    for (auto& part : buffer.parts()) by_birth_.push_back({buffer.level, part});
+  std::ranges::stable_sort(by_birth_, {}, [](const Birth& b) { return b.part.stand.life.first; });
   flights_.resize(static_cast<size_t>(s_.schedule.handles));
   auto tensors = static_cast<int32_t>(s_.graph.tensors().size());
   for (size_t n = 0; n < s_.facts.nodes.size(); ++n)
@@ -39,15 +40,17 @@ void Machine::put_home(int32_t content) {
     shadow(home.level).fill(g.at, g.n, tag_of(number_of(content, -1), 0));
 }
 
-void Machine::wipe(const Buffer& b) {
-  auto from = b.offset.count / granule_, to = (b.offset.count + b.slot_size.count * b.slots + granule_ - 1) / granule_;
-  shadow(b.level).wipe(from, to - from);
+void Machine::wipe(int level, Bytes offset, Bytes size) {
+  auto from = offset.count / granule_, to = (offset.count + size.count + granule_ - 1) / granule_;
+  shadow(level).wipe(from, to - from);
 }
 
 // What a buffer holds when its life begins is not its own, even if by luck it is what somebody wants to read there.
 void Machine::begin_lives(int32_t after, int32_t until) {
-  auto born = std::ranges::upper_bound(by_birth_, after, {}, [](const Buffer* b) { return b->life.first; });
-  for (; born != by_birth_.end() && (*born)->life.first <= until; ++born) wipe(**born);
+  auto first = [](const Birth& b) { return b.part.stand.life.first; };
+  auto born = std::ranges::upper_bound(by_birth_, after, {}, first);
+  for (; born != by_birth_.end() && first(*born) <= until; ++born)
+    wipe(born->level, born->part.stand.offset, born->part.size);
 }
 
 // Whatever is not kept is unknown at the start of an entry point. A training run starts from the state that `finish`
@@ -73,8 +76,9 @@ void Machine::start(Phase phase) {
   for (auto& home : s_.plan.storages)
     if (home.persistent) keep(home.level, home.offset, home.size);
   for (auto& b : s_.schedule.buffers)
-    if (b.storage.index < 0 && b.life.first <= position_ && b.life.last > position_)
-      keep(b.level, b.offset, b.slot_size * b.slots);
+    for (auto& [stand, size] : b.parts())
+      if (b.storage.index < 0 && stand.life.first <= position_ && stand.life.last > position_)
+        keep(b.level, stand.offset, size);
 }
 
 Result<void> Machine::run(const std::vector<Section>& sections) {
@@ -96,10 +100,10 @@ Result<void> Machine::section(const Section& section) {
       covered_[o].done.assign(static_cast<size_t>(s_.graph.at(node.outputs[o]).type.elements()), 0);
   for (auto handle : busy_) {
     auto& f = flights_[static_cast<size_t>(handle)];
-    for (auto* buffer : {f.far_buffer, f.near_buffer})
-      if (section.node.index > buffer->life.last)
+    for (auto* end : {&f.far_spot, &f.near_spot})
+      if (section.node.index > end->stand.life.last)
         return refuse("lifetime", "handle {} is still moving '{}' through '{}', which lives [{}, {}]", handle,
-                      s_.name(f.tensor.index), buffer->name, buffer->life.first, buffer->life.last);
+                      s_.name(f.tensor.index), end->buffer->name, end->stand.life.first, end->stand.life.last);
   }
   for (size_t o = 0; o < node.outputs.size(); ++o)
     if (auto* alias = s_.facts.kept_around(s_.graph, section.node.index, o))
@@ -244,10 +248,11 @@ Result<Machine::Spot> Machine::spot(const Place& place, int64_t bytes, std::stri
     return refuse("place", "{}: {} bytes from {} leave the slot of {} in '{}'", what, bytes, byte, b.slot_size.count,
                   b.name);
   auto position = section_->node.index;
-  if (position < b.life.first || position > b.life.last)
-    return refuse("lifetime", "{}: '{}' lives [{}, {}] and is used at {}", what, b.name, b.life.first, b.life.last,
-                  position);
-  return Spot{&b, b.offset.count + slot * b.slot_size.count + byte};
+  auto stand = b.stand(slot);
+  if (position < stand.life.first || position > stand.life.last)
+    return refuse("lifetime", "{}: '{}' lives [{}, {}] and is used at {}", what, b.name, stand.life.first,
+                  stand.life.last, position);
+  return Spot{&b, stand, stand.offset.count + byte};
 }
 
 // Word by word, the tail of a content may be shorter than a word: whatever stood behind it would not be aligned, and

@@ -35,7 +35,8 @@ class Machine {
   // A place with its formulas evaluated, checked to lie in its buffer.
   struct Spot {
     const schedule::Buffer* buffer = nullptr;
-    int64_t at = 0;  // in the level's arena
+    schedule::Stand stand;  // of the slot
+    int64_t at = 0;         // in the level's arena
   };
   struct Flight {
     bool busy = false;
@@ -44,7 +45,7 @@ class Machine {
     TensorId tensor;
     Stretch far, near;
     int64_t skip = 0;  // bytes of the named region before the first that it moves
-    const schedule::Buffer *far_buffer = nullptr, *near_buffer = nullptr;
+    Spot far_spot, near_spot;
 
     const Stretch& reads() const { return direction == schedule::Transfer::Direction::In ? far : near; }
     const Stretch& writes() const { return direction == schedule::Transfer::Direction::In ? near : far; }
@@ -117,7 +118,7 @@ class Machine {
   int64_t bytes_of(int32_t content) const;
   bool at_home(int32_t content, int32_t expected, std::string* problem);
   void put_home(int32_t content);
-  void wipe(const schedule::Buffer& buffer);
+  void wipe(int level, Bytes offset, Bytes size);
   void begin_lives(int32_t after, int32_t until);
   template <class... A>
   Error refuse(std::string_view rule, fmt::format_string<A...> format, A&&... args) const {
@@ -131,7 +132,11 @@ class Machine {
   Verdict verdict_;
   std::vector<Shadow> shadows_;  // by level
   std::vector<int> engine_far_, engine_near_;
-  std::vector<const schedule::Buffer*> by_birth_;  // buffers in the order in which their lives begin
+  struct Birth {
+    int level = 0;
+    schedule::Buffer::Part part;
+  };
+  std::vector<Birth> by_birth_;  // parts of buffers in the order in which their lives begin
 
   // Contents beyond the tensors: scratch memories of nodes, then parts of reductions as they appear.
   struct Part {

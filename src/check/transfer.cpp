@@ -46,8 +46,8 @@ Result<Machine::Flight> Machine::judge_command(const Transfer& t) {
   Flight f{.engine = t.engine, .direction = t.direction, .tensor = t.tensor};
   f.far = {far.buffer->level, far.at, line, lines, stride};
   f.near = {near.buffer->level, near.at, line * lines, 1, 0};
-  f.far_buffer = far.buffer;
-  f.near_buffer = near.buffer;
+  f.far_spot = far;
+  f.near_spot = near;
   return f;
 }
 
@@ -88,14 +88,6 @@ Result<void> Machine::judge_traffic(const Flight& f) {
   return {};
 }
 
-namespace {
-
-int64_t slot_start(const Stretch& near, const Buffer& buffer) {
-  return near.at - (near.at - buffer.offset.count) % buffer.slot_size.count;
-}
-
-}  // namespace
-
 // The bytes that the command moves are those of the region that it names, in order; of a region that takes several
 // commands, those that belong at its place in the slot. The region is a box of the tensor's elements under the shape in
 // which some node sees them.
@@ -109,7 +101,7 @@ Result<void> Machine::judge_region(const Transfer& t, Flight& f) {
   for (auto& view : s_.facts.views[static_cast<size_t>(content)]) {
     if (!inside(box, view)) continue;
     possible = true;
-    auto named = volume(box) * size, first = f.near.at - slot_start(f.near, *f.near_buffer);
+    auto named = volume(box) * size, first = f.near.at - f.near_spot.stand.offset.count;
     if (f.near.line % size != 0 || first % size != 0 || named < f.near.line ||
         (named > f.near.line && first + f.near.line > named))
       return refuse("region", "transfer of '{}' names {} bytes and moves {}", name, named, f.near.line);
@@ -172,7 +164,7 @@ bool Machine::arrive(const Flight& f, const Shape& view, const ops::Box& box, st
   auto level = f.writes().level;
   auto& memory = shadow(level);
   bool in = f.direction == Transfer::Direction::In, good = true;
-  auto* home = (in ? f.near_buffer : f.far_buffer);
+  auto* home = (in ? f.near_spot : f.far_spot).buffer;
   bool to_home = home->storage.index >= 0;
   if (to_home && home->storage != s_.plan.storage_of[static_cast<size_t>(f.tensor.index)]) {
     *problem = fmt::format("it goes to '{}', where it does not live", home->name);

@@ -170,8 +170,10 @@ class Reader {
         hop.slots = h.at(2).get<int>();
         hop.slot_size = Bytes(h.at(3).get<int64_t>());
         hop.offset = Bytes(h.at(4).get<int64_t>());
-        hop.early = h.at(5).get<bool>();
-        hop.late = h.at(6).get<bool>();
+        hop.second = Bytes(h.at(5).get<int64_t>());
+        hop.last = h.at(6).get<int>();
+        hop.early = h.at(7).get<bool>();
+        hop.late = h.at(8).get<bool>();
         operand.hops.push_back(hop);
       }
       all.push_back(std::move(operand));
@@ -380,6 +382,8 @@ class Reader {
       b.slot_size = Bytes(item.at("slot_size").get<int64_t>());
       b.slots = item.at("slots").get<int>();
       b.life = life(item.at("life"));
+      if (auto second = item.find("second"); second != item.end())
+        b.second = schedule::Stand{Bytes(second->at("offset").get<int64_t>()), life(second->at("life"))};
       TRY(b.storage.index, index(item.at("storage"), out_.plan.storages.size(), true));
       s.buffers.push_back(std::move(b));
     }

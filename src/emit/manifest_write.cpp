@@ -105,8 +105,8 @@ Json operands(const std::vector<plan::OperandPlan>& plans) {
   Json all = Json::array();
   for (const auto& [present, hops, home] : plans) {
     Json list = Json::array();
-    for (const auto& [from, to, slots, slot_size, offset, early, late] : hops)
-      list.push_back({from, to, slots, slot_size.count, offset.count, early, late});
+    for (const auto& [from, to, slots, slot_size, offset, second, last, early, late] : hops)
+      list.push_back({from, to, slots, slot_size.count, offset.count, second.count, last, early, late});
     all.push_back({present, list, home.index});
   }
   return all;
@@ -214,7 +214,7 @@ Json sections(const std::vector<schedule::Section>& list) {
 Json schedule_json(const schedule::Schedule& schedule) {
   const auto& [buffers, handles, training, optimizer] = schedule;
   Json list = Json::array();
-  for (const auto& [name, level, offset, slot_size, slots, life, storage] : buffers)
+  for (const auto& [name, level, offset, slot_size, slots, life, storage, second] : buffers) {
     list.push_back({{"name", name},
                     {"level", level},
                     {"offset", offset.count},
@@ -222,6 +222,9 @@ Json schedule_json(const schedule::Schedule& schedule) {
                     {"slots", slots},
                     {"life", {life.first, life.last}},
                     {"storage", storage.index}});
+    if (second)
+      list.back()["second"] = {{"offset", second->offset.count}, {"life", {second->life.first, second->life.last}}};
+  }
   return {
       {"buffers", list}, {"handles", handles}, {"training", sections(training)}, {"optimizer", sections(optimizer)}};
 }

@@ -267,7 +267,7 @@ class Printer {
   }
   // Where the place lies in its arena.
   std::string byte(const Place& place) const {
-    auto offset = resolved(place.slot * buffer(place).slot_size.count + place.byte);
+    auto offset = resolved(place.slot * buffer(place).stride().count + place.byte);
     auto local = context_.local_names.find(place.buffer.index);
     const auto& start = local != context_.local_names.end()
                             ? local->second

@@ -109,9 +109,11 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   double overhead = carried_ ? 0 : tiles_ * kTileOverhead, serial = 0;
   struct Both {
     double in = 0, out = 0;
-    void add(const Lane& lane) { in += (lane.turns - 1) * lane.in, out += (lane.turns - 1) * lane.out; }
+    void add(const Lane& lane, double turns) { in += turns * lane.in, out += turns * lane.out; }
+    void add(const Lane& lane) { add(lane, lane.turns - 1); }
     double together() const { return std::max(in, out) + 0.15 * std::min(in, out); }
   } near, far, alone;  // overlapped with compute, by hop; with each other only
+  Both engine[2];      // all that they do, by hop
   for (size_t i = 0; i < lanes_.size(); ++i) {
     auto& lane = lanes_[i];
     const bool two = twice >> i & 1;
@@ -121,6 +123,7 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
     overhead += lane.overhead;
     cost.head += lane.in;
     cost.tail += lane.out;
+    engine[lane.l1].add(lane, lane.turns);
     if (two)
       (lane.l1 ? near : far).add(lane);
     else if (lane.under_transfers)
@@ -132,6 +135,8 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   cost.cycles = cost.head + serial + alone.together() +
                 std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(), far.in + far.out}) +
                 cost.tail;
+  const double bound = std::max({cost.busy, engine[1].together(), engine[0].in + engine[0].out});
+  cost.price = cost.cycles + kWaitWeight * std::max(0.0, cost.cycles - bound);
   return cost;
 }
 
@@ -168,11 +173,12 @@ Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
   for (size_t i = 0; i < lanes_.size(); ++i) {
     auto& lane = lanes_[i];
     const bool two = twice >> i & 1;
-    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both};
+    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both, lane.in,
+                                                   lane.out};
   }
   out.carried = carried_.has_value();
   if (carried_) out.l1[goes_on_] = out.l1[lanes_[*carried_].traveller];
-  out.cycles = cost.cycles, out.head = cost.head, out.tail = cost.tail;
+  out.cycles = cost.cycles, out.price = cost.price, out.head = cost.head, out.tail = cost.tail;
   out.first = out.last = cost.busy / tiles_;
   out.l1_bytes = cost.l1_bytes, out.l2_bytes = cost.l2_bytes;
   out.as_asked = as_asked;

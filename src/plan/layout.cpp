@@ -1,6 +1,7 @@
 #include "plan/layout.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include "plan/allocation/allocate.hpp"
 
@@ -93,27 +94,32 @@ void Layout::add_slots(int level, std::vector<Tenant>& out) {
     auto all = travellers(n.problem);
     for (size_t k = 0; k < all.size(); ++k) {
       auto& t = all[k];
-      Tenant tenant{.name = n.problem.node.node.name, .own = {n.position, n.position}};
-      tenant.life = tenant.own;
-      tenant.alignment = std::max(level == kL1 ? n.problem.l1.alignment : n.problem.l2.alignment, t.element_size);
-      auto visit = [&](Tenant& slots, OperandPlan& operand) {
+      Tenant slot{.name = n.problem.node.node.name, .own = {n.position, n.position}};
+      slot.life = slot.own;
+      slot.alignment = std::max(level == kL1 ? n.problem.l1.alignment : n.problem.l2.alignment, t.element_size);
+      using Pair = std::array<Tenant, 2>;  // a slot and the other: each lives for its own time
+      auto visit = [&](Pair& pair, OperandPlan& operand) {
         for (auto& hop : operand.hops) {
           if (hop.to != level) continue;
-          slots.size = hop.slot_size * hop.slots;
-          slots.offsets.push_back(&hop.offset);
-          if (hop.early) slots.life.first = before, slots.flags.push_back(&hop.early);
-          if (hop.late) slots.life.last = after, slots.flags.push_back(&hop.late);
+          for (int s = 0; s < hop.slots; ++s) {
+            auto& one = pair[static_cast<size_t>(s)];
+            one.size = hop.slot_size;
+            one.offsets.push_back(s == 0 ? &hop.offset : &hop.second);
+            if (hop.early && s == 0) one.life.first = before, one.flags.push_back(&hop.early);
+            if (leaves_late(hop, s)) one.life.last = after, one.flags.push_back(&hop.late);
+          }
         }
       };
-      Tenant going = tenant;
-      auto& goes = level == kL2 && n.tiling.l2[k].apart ? going : tenant;
+      Pair staying{slot, slot}, going = staying;
+      auto& goes = level == kL2 && n.tiling.l2[k].apart ? going : staying;
       bool carried = level == kL1 && n.tiling.carried;
-      if (t.input >= 0) visit(tenant, plan.inputs[static_cast<size_t>(t.input)]);
+      if (t.input >= 0) visit(staying, plan.inputs[static_cast<size_t>(t.input)]);
       if (t.output >= 0 && !carried) visit(goes, plan.outputs[static_cast<size_t>(t.output)]);
-      if (t.input == 0 && carried) visit(tenant, plan.outputs[0]);
-      if (t.scratch >= 0) visit(tenant, plan.scratch[static_cast<size_t>(t.scratch)]);
-      for (auto* one : {&tenant, &going})
-        if (!one->offsets.empty()) out.push_back(std::move(*one));
+      if (t.input == 0 && carried) visit(staying, plan.outputs[0]);
+      if (t.scratch >= 0) visit(staying, plan.scratch[static_cast<size_t>(t.scratch)]);
+      for (auto* pair : {&staying, &going})
+        for (auto& one : *pair)
+          if (!one.offsets.empty()) out.push_back(std::move(one));
     }
   }
 }

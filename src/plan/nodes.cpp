@@ -5,6 +5,7 @@
 #include <map>
 #include <tuple>
 
+#include "plan/buffers.hpp"
 #include "plan/signature.hpp"
 
 namespace tessera::plan {
@@ -103,7 +104,7 @@ class Chain {
   void overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const;
   bool from_harness(const TiledNode& node, size_t traveller) const;
   bool pays(const TiledNode& node, size_t traveller, double cover, double& ahead) const;
-  double saved(const Tiling& a, const Tiling& b, Bytes free) const;
+  double saved(const Planned& a, const Planned& b, Bytes free) const;
 
   const train::Program& program_;
   const std::vector<NodeProblem>& problems_;
@@ -199,29 +200,44 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
 
 // What two neighbours save where both fit beside each other: the first transfers of the later one run under the last
 // tile of the earlier one, and the last of the earlier one under the first tile of the later one.
-double Chain::saved(const Tiling& a, const Tiling& b, Bytes free) const {
-  if (options_.buffering == Buffering::Single || a.nest.empty() || b.nest.empty()) return 0;
-  auto room = static_cast<double>((free - a.l1_bytes).count) / std::max(1.0, static_cast<double>(b.l1_bytes.count));
-  auto back = static_cast<double>((free - b.l1_bytes).count) / std::max(1.0, static_cast<double>(a.l1_bytes.count));
-  auto share = [](double x) { return std::clamp(x, 0.0, 1.0); };
-  return std::min(b.head, a.last) * share(room) * 0.7 + std::min(a.tail, b.first) * share(back) * 0.7;
+double Chain::saved(const Planned& a, const Planned& b, Bytes free) const {
+  if (options_.buffering == Buffering::Single || a.tiling->nest.empty() || b.tiling->nest.empty()) return 0;
+  auto near = [](const Planned& node, size_t t) { return node.tiling->l2[t].count == 0; };
+  double going = 0, coming = 0;
+  auto beside = free - b.tiling->l1_bytes;
+  for (size_t t = 0; t < a.travellers.size(); ++t) {
+    auto& slots = a.tiling->l1[t];
+    if (slots.out == 0 || (near(a, t) && slots.size > beside) || !can_be_late(a, t, b)) continue;
+    if (near(a, t)) beside -= slots.size;
+    going += near(a, t) ? slots.out : a.tiling->l2[t].out;
+  }
+  beside = free - a.tiling->l1_bytes;
+  for (size_t t = 0; t < b.travellers.size(); ++t) {
+    auto& slots = b.tiling->l1[t];
+    if (slots.in == 0 || (near(b, t) && slots.size > beside) || !can_be_early(a, b, t)) continue;
+    if (near(b, t)) beside -= slots.size;
+    coming += near(b, t) ? slots.in : b.tiling->l2[t].in;
+  }
+  return std::min(coming, a.tiling->last) + std::min(going, b.tiling->first);
 }
 
 // The cheapest way through the candidates: a shortest path.
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
   std::vector<std::vector<double>> cost(nodes.size());
   std::vector<std::vector<size_t>> from(nodes.size());
-  for (size_t i = 0; i < nodes.size(); ++i) {
+  std::vector<Planned> before, here;  // with each of their candidates
+  for (size_t i = 0; i < nodes.size(); ++i, std::swap(before, here)) {
     auto free = l1_free_[static_cast<size_t>(nodes[i].position)];
-    for (size_t c = 0; c < candidates[i]->size(); ++c) {
-      auto& mine = (*candidates[i])[c];
+    here.clear();
+    for (auto& mine : *candidates[i]) {
+      here.push_back({&nodes[i].problem, &mine, travellers(nodes[i].problem), nodes[i].storage});
       double best = i == 0 ? 0 : std::numeric_limits<double>::infinity();
       size_t via = 0;
-      for (size_t b = 0; i > 0 && b < candidates[i - 1]->size(); ++b) {
-        auto sum = cost[i - 1][b] - saved((*candidates[i - 1])[b], mine, free);
+      for (size_t b = 0; i > 0 && b < before.size(); ++b) {
+        auto sum = cost[i - 1][b] - (1 + kWaitWeight) * saved(before[b], here.back(), free);
         if (sum < best) best = sum, via = b;
       }
-      cost[i].push_back(best + mine.cycles);
+      cost[i].push_back(best + mine.price);
       from[i].push_back(via);
     }
   }
@@ -248,35 +264,45 @@ bool Chain::pays(const TiledNode& node, size_t t, double cover, double& ahead) c
   return true;
 }
 
+// What a memory and its engine have left beside a node.
+struct Room {
+  Bytes used, budget;
+  int in = 0, out = 0;     // requests that it may have in flight at once
+  int guests[2] = {0, 0};  // those of its neighbours: of what they fetch early, and of what leaves late
+  int in_flight = 0;
+};
+
+Room room(const TiledNode& node, const Floor& floor, const std::vector<Slots>& slots, Bytes used) {
+  Room out{.used = used, .budget = floor.budget, .in_flight = floor.engine ? floor.engine->in_flight : 0};
+  auto all = travellers(node.problem);
+  for (size_t t = 0; t < all.size(); ++t) {
+    if (all[t].in) out.in += slots[t].count;
+    if (all[t].out) out.out += slots[t].count;
+  }
+  return out;
+}
+
 // Where the memory of both neighbours allows it, and the engine has requests left. Nothing is in flight between two
 // entry points: what the optimizer's first node fetches early has come when the training ends, and so it is fetched
 // from near by.
 void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const {
-  std::vector<Bytes> l1, l2;     // used at each node, with what reaches in from its neighbours
-  std::vector<int> requests[2];  // by hop
+  std::vector<Room> l1, l2;
   for (auto* n : nodes) {
-    l1.push_back(n->tiling.l1_bytes);
-    l2.push_back(n->tiling.l2_bytes);
-    int near = 0, far = 0;
-    auto all = travellers(n->problem);
-    for (size_t t = 0; t < all.size(); ++t) {
-      int ways = (all[t].in ? 1 : 0) + (all[t].out ? 1 : 0);
-      near += n->tiling.l1[t].count * ways;
-      far += n->tiling.l2[t].count * ways;
-    }
-    requests[0].push_back(near);
-    requests[1].push_back(far);
+    l1.push_back(room(*n, n->problem.l1, n->tiling.l1, n->tiling.l1_bytes));
+    l2.push_back(room(*n, n->problem.l2, n->tiling.l2, n->tiling.l2_bytes));
   }
-  auto fits = [&](size_t where, const TiledNode& guest, size_t t) {
-    auto& host = *nodes[where];
-    bool far = guest.tiling.l2[t].count > 0;
+  auto fits = [&](size_t where, const TiledNode& guest, size_t t, bool late) {
+    const bool far = guest.tiling.l2[t].count > 0;
+    auto& host = far ? l2[where] : l1[where];
     auto& slots = far ? guest.tiling.l2[t] : guest.tiling.l1[t];
-    auto& used = far ? l2[where] : l1[where];
-    auto& floor = far ? host.problem.l2 : host.problem.l1;
-    auto& pending = requests[far][where];
-    if (used + slots.bytes() > floor.budget || pending + slots.count > floor.engine->in_flight) return false;
-    used += slots.bytes();
-    pending += slots.count;
+    // All that the node fetches has come when its last kernel begins, and nothing leaves before its first one ends;
+    // but what comes from far away is asked for when the node begins.
+    const int at_once = late && far ? slots.count : 1;
+    const int others = far ? host.in + host.out : late ? host.in : host.out;
+    const auto bytes = at_once == 1 ? slots.size : slots.bytes();
+    if (host.used + bytes > host.budget || others + host.guests[late] + at_once > host.in_flight) return false;
+    host.used += bytes;
+    host.guests[late] += at_once;
     return true;
   };
   for (size_t i = 0; i + 1 < nodes.size(); ++i) {
@@ -286,7 +312,7 @@ void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) cons
     for (size_t t = 0; t < a.storage.size() && !across; ++t) {
       auto id = a.storage[t];
       if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < b.position) continue;
-      if (can_be_late(first, t, second) && fits(i + 1, a, t)) a.late[t] = true;
+      if (can_be_late(first, t, second) && fits(i + 1, a, t, true)) a.late[t] = true;
     }
     double ahead = 0;  // transfers of the optimizer's first node so far
     for (size_t t = 0; t < b.storage.size(); ++t) {
@@ -298,7 +324,7 @@ void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) cons
         for (size_t u = 0; u < nodes[i - 1]->storage.size(); ++u)
           in_flight |= nodes[i - 1]->late[u] && nodes[i - 1]->storage[u] == b.storage[t];
       if (in_flight && (a.tiling.tiles < 2 || b.tiling.l2[t].count > 0)) continue;
-      if (fits(i, b, t)) b.early[t] = true;
+      if (fits(i, b, t, false)) b.early[t] = true;
     }
   }
 }

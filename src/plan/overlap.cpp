@@ -88,7 +88,8 @@ bool can_be_late(const Planned& node, size_t t, const Planned& after) {
   auto [level, slots] = outermost(node, t);
   if (!slots || !node.travellers[t].out || after.tiling->nest.empty()) return false;
   auto all = turns(node, t);
-  auto leaving = regions(node, t, all - slots, all);
+  // To L3, two tiles may be on their way when the node ends, to L2 the last one alone.
+  auto leaving = regions(node, t, all - (node.tiling->l2[t].count ? slots : 1), all);
   for (size_t u = 0; u < after.travellers.size(); ++u) {
     if (after.storage[u] != node.storage[t] || !after.travellers[u].in) continue;
     auto next = outermost(after, u);

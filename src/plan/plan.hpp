@@ -46,10 +46,17 @@ struct Hop {
   LevelId from = 1, to = 0;
   int slots = 1;       // 1: single, 2: double buffered
   Bytes slot_size;     // of the largest tile, aligned
-  Bytes offset;        // of slot 0 in the arena of `to`; the others follow
+  Bytes offset;        // of slot 0 in the arena of `to`
+  Bytes second;        // of slot 1: anywhere, for the two need not live for the same time
+  int last = 0;        // the slot through which the last tile passes
   bool early = false;  // the first tile is fetched while the node before still runs
-  bool late = false;   // the last tiles may be on their way home while the node after already runs
+  bool late = false;   // the last tile (to L3: tiles) may be on its way home while the node after already runs
 };
+
+// Whether a slot may still be on its way home when the node has ended. The bus to L3 is slow: there it may be both.
+inline bool leaves_late(const Hop& hop, int slot) {
+  return hop.late && (hop.to > 0 || slot == hop.last);
+}
 
 struct OperandPlan {
   bool present = false;

@@ -89,7 +89,8 @@ class Search {
           once(t, whole_, t.map->view, *p_.l2.engine, Way::In) + once(t, whole_, t.map->view, *p_.l2.engine, Way::Out);
     }
     if (tiling.l2_bytes > p_.l2.budget) return std::nullopt;
-    tiling.cycles = p_.op->cycles(p_.node, whole_, p_.cores) + words_far_away() * kFarWord / p_.cores + moved;
+    tiling.cycles = tiling.price =
+        p_.op->cycles(p_.node, whole_, p_.cores) + words_far_away() * kFarWord / p_.cores + moved;
     return tiling;
   }
 
@@ -162,7 +163,7 @@ class Search {
     double share = 1;            // of what comes from L3: the most that an operand brings, all of it and once being 1
     uint32_t twice = 0;
     bool as_asked = true;
-    double cycles = 0;
+    double cycles = 0, price = 0;
     Bytes l1_bytes, l2_bytes;
   };
 
@@ -200,7 +201,7 @@ class Search {
 template <typename T, typename Cost>
 bool beaten(const std::vector<T>& found, const Cost& by, bool as_asked) {
   return std::ranges::any_of(found, [&](const T& f) {
-    return f.cycles <= by.cycles && f.l1_bytes <= by.l1_bytes && f.l2_bytes <= by.l2_bytes && f.as_asked >= as_asked;
+    return f.price <= by.price && f.l1_bytes <= by.l1_bytes && f.l2_bytes <= by.l2_bytes && f.as_asked >= as_asked;
   });
 }
 
@@ -209,7 +210,7 @@ template <typename T>
 void offer(std::vector<T>& found, T one) {
   if (beaten(found, one, one.as_asked)) return;
   std::erase_if(found, [&](auto& f) {
-    return one.cycles <= f.cycles && one.l1_bytes <= f.l1_bytes && one.l2_bytes <= f.l2_bytes &&
+    return one.price <= f.price && one.l1_bytes <= f.l1_bytes && one.l2_bytes <= f.l2_bytes &&
            one.as_asked >= f.as_asked;
   });
   found.push_back(std::move(one));
@@ -223,7 +224,7 @@ std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1, bool as_ask
     auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
     const T* best = nullptr;
     for (auto& t : found)
-      if (t.l1_bytes <= limit && t.as_asked >= as_asked && (!best || t.cycles < best->cycles)) best = &t;
+      if (t.l1_bytes <= limit && t.as_asked >= as_asked && (!best || t.price < best->price)) best = &t;
     if (best && std::ranges::none_of(out, [&](auto* o) { return o->l1_bytes == best->l1_bytes; })) out.push_back(best);
   }
   return out;
@@ -266,7 +267,8 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
     std::vector<Outer> found;
     for (auto twice : choices(buffers)) {
       const auto cost = buffers.cost(twice);
-      offer(found, {inner, o, share, twice, as_asked(buffers, twice), cost.cycles, cost.l1_bytes, cost.l2_bytes});
+      offer(found,
+            {inner, o, share, twice, as_asked(buffers, twice), cost.cycles, cost.price, cost.l1_bytes, cost.l2_bytes});
     }
     at->second.insert(at->second.end(), found.begin(), found.end());
   }
@@ -295,7 +297,7 @@ std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) {
   std::vector<size_t> out;
   for (size_t i = 0; i < found_.size(); ++i)
     if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked) out.push_back(i);
-  std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].cycles, i); });
+  std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].price, i); });
   // One and two slots of the same tiles have the same around them.
   std::set<size_t> seen;
   std::erase_if(out, [&](size_t i) { return !seen.insert(first_[i]).second; });
@@ -380,13 +382,21 @@ NodePlan node_plan(const TilingProblem& problem, const Tiling& tiling) {
   plan.outputs.resize(problem.map.outputs.size());
   plan.scratch.resize(problem.map.scratch.size());
   auto all = travellers(problem);
+  const auto loops = make_loops(problem.map, tiling.nest);
   for (size_t i = 0; i < all.size(); ++i) {
     auto& t = all[i];
     OperandPlan operand{.present = true, .hops = {}, .home = {}};
-    if (tiling.l2[i].count)
-      operand.hops.push_back({.from = kL3, .to = kL2, .slots = tiling.l2[i].count, .slot_size = tiling.l2[i].size});
-    if (tiling.l1[i].count)
-      operand.hops.push_back({.from = kL2, .to = kL1, .slots = tiling.l1[i].count, .slot_size = tiling.l1[i].size});
+    auto pass = [&](LevelId from, const Slots& slots, int level) {
+      if (!slots.count) return;
+      const auto turns = loops.total() / period(*t.map, loops, level);
+      operand.hops.push_back({.from = from,
+                              .to = from - 1,
+                              .slots = slots.count,
+                              .slot_size = slots.size,
+                              .last = static_cast<int>((turns - 1) % slots.count)});
+    };
+    pass(kL3, tiling.l2[i], 0);
+    pass(kL2, tiling.l1[i], static_cast<int>(tiling.nest.size()) - 1);
     if (t.input >= 0) plan.inputs[static_cast<size_t>(t.input)] = operand;
     if (t.output >= 0) plan.outputs[static_cast<size_t>(t.output)] = operand;
     if (t.scratch >= 0) plan.scratch[static_cast<size_t>(t.scratch)] = operand;

@@ -57,7 +57,8 @@ bool carried(const TilingProblem& problem, const std::vector<int64_t>& tile);
 struct Slots {
   int count = 0;
   Bytes size;
-  bool apart = false;  // what comes and what goes of an in-place operand have slots of their own
+  bool apart = false;      // what comes and what goes of an in-place operand have slots of their own
+  double in = 0, out = 0;  // cycles in which a tile comes, and goes
   Bytes bytes() const { return size * count * (apart ? 2 : 1); }
 };
 
@@ -65,6 +66,7 @@ struct Tiling {
   std::vector<TileLevel> nest;
   std::vector<Slots> l1, l2;   // by traveller
   double cycles = 0;           // of the node by itself
+  double price = 0;            // what choices are compared by: waits that need not be count more than work
   double head = 0, tail = 0;   // of them: before the first kernel, and after the last
   double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
   Bytes l1_bytes, l2_bytes;

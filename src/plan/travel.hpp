@@ -28,9 +28,6 @@ struct Loops {
   std::vector<std::vector<int64_t>> tile;  // by level of the nest, by dimension
   std::vector<TileLoop> loops;
 
-  // All of an iteration space.
-  std::vector<int64_t> whole_space(const ops::TileMap& map);
-
   int64_t total() const;
   int64_t count(int dim) const;  // tiles along a dimension, of all levels together
 };

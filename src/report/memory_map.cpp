@@ -185,26 +185,29 @@ std::vector<MapBlock> map_blocks(const MapSubject& subject) {
   std::vector<MapBlock> blocks;
   for (size_t b = 0; b < subject.schedule.buffers.size(); ++b) {
     auto& buffer = subject.schedule.buffers[b];
-    MapBlock block{.level = buffer.level, .offset = buffer.offset, .size = buffer.slot_size * buffer.slots};
-    block.life = {std::max(0, buffer.life.first), std::min(last, buffer.life.last)};
-    const auto range =
-        fmt::format("{} bytes at [{}, {})", block.size.count, block.offset.count, (block.offset + block.size).count);
-    if (buffer.storage.index >= 0) {
-      auto& storage = subject.plan.storages[static_cast<size_t>(buffer.storage.index)];
-      if (storage.persistent) block.life = {0, last};
-      block.name = storage.name;
-      block.what = fmt::format("{}: {}, {}", storage.name, range, storage.persistent ? "the whole run" : "a while");
-    } else {
-      const auto user = users.find(static_cast<int32_t>(b));
-      block.slots = true;
-      block.name = user == users.end() ? buffer.name : user->second.first;
-      block.what = fmt::format("{}, tiles{}: {} in {} {}", block.name,
-                               user == users.end() ? "" : " of " + subject.graph.at(user->second.second).name, range,
-                               buffer.slots, buffer.slots == 1 ? "slot" : "slots");
+    for (auto& [stand, size] : buffer.parts()) {
+      MapBlock block{.level = buffer.level, .offset = stand.offset, .size = size};
+      block.life = {std::max(0, stand.life.first), std::min(last, stand.life.last)};
+      const auto range =
+          fmt::format("{} bytes at [{}, {})", block.size.count, block.offset.count, (block.offset + block.size).count);
+      if (buffer.storage.index >= 0) {
+        auto& storage = subject.plan.storages[static_cast<size_t>(buffer.storage.index)];
+        if (storage.persistent) block.life = {0, last};
+        block.name = storage.name;
+        block.what = fmt::format("{}: {}, {}", storage.name, range, storage.persistent ? "the whole run" : "a while");
+      } else {
+        const auto user = users.find(static_cast<int32_t>(b));
+        block.slots = true;
+        block.name = user == users.end() ? buffer.name : user->second.first;
+        block.what = fmt::format("{}, tiles{}: {}, {} {}", block.name,
+                                 user == users.end() ? "" : " of " + subject.graph.at(user->second.second).name, range,
+                                 buffer.second ? "one of" : "in",
+                                 buffer.slots == 1 ? "1 slot" : fmt::format("{} slots", buffer.slots));
+      }
+      const auto node = [&](int32_t position) { return subject.graph.at(NodeId{position}).name; };
+      if (last >= 0) block.what += fmt::format(", from {} to {}", node(block.life.first), node(block.life.last));
+      blocks.push_back(std::move(block));
     }
-    const auto node = [&](int32_t position) { return subject.graph.at(NodeId{position}).name; };
-    if (last >= 0) block.what += fmt::format(", from {} to {}", node(block.life.first), node(block.life.last));
-    blocks.push_back(std::move(block));
   }
   return blocks;
 }

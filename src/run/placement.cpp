@@ -11,7 +11,8 @@ Placement::Placement(const Compiled& compiled, ArenaBases bases) : compiled_(com
       for (const auto& use : emit::buffers_of(section, compiled.program.graph)) {
         const auto& buffer = compiled.schedule.buffers[static_cast<size_t>(use.buffer.index)];
         if (buffer.storage.index >= 0) continue;
-        slots_.push_back({section.node, buffer.level, buffer.offset, buffer.slot_size * buffer.slots, use.holds});
+        for (const auto& part : buffer.parts())
+          slots_.push_back({section.node, buffer.level, part.stand.offset, part.size, use.holds});
       }
 }
 

@@ -35,7 +35,7 @@ class ScheduleBuilder {
   Result<Schedule> run() {
     for (int32_t i = 0; i < static_cast<int32_t>(plan_.storages.size()); ++i) {
       auto& s = plan_.storages[static_cast<size_t>(i)];
-      out_.buffers.push_back({names_.identifier(s.name), s.level, s.offset, s.size, 1, s.life, plan::StorageId{i}});
+      out_.buffers.push_back({names_.identifier(s.name), s.level, s.offset, s.size, 1, s.life, plan::StorageId{i}, {}});
     }
     CHECK_OK(make_nodes());
     number_handles();
@@ -121,7 +121,7 @@ class ScheduleBuilder {
       b.outputs.push_back({home(plan.outputs[o], node.outputs[o]), {}});
       for (auto& hop : plan.outputs[o].hops) {
         auto shared = in_place(plan, b, hop);
-        if (shared.index >= 0 && hop.late) out_.buffers[static_cast<size_t>(shared.index)].life.last = around.last;
+        if (shared.index >= 0 && hop.late) stay(out_.buffers[static_cast<size_t>(shared.index)], hop, around.last);
         b.outputs[o].slots.push_back(
             shared.index >= 0 ? shared : slots_of(id, around, hop, fmt::format("{}_out{}", node.name, o)));
       }
@@ -156,9 +156,18 @@ class ScheduleBuilder {
   }
 
   BufferId slots_of(NodeId id, plan::Lifetime around, const plan::Hop& hop, const std::string& name) {
-    plan::Lifetime life{hop.early ? around.first : id.index, hop.late ? around.last : id.index};
-    out_.buffers.push_back({names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, life, {}});
+    plan::Lifetime life{hop.early ? around.first : id.index, id.index};
+    Buffer buffer{names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, life, {}, {}};
+    if (hop.slots == 2) buffer.second = Stand{hop.second, {id.index, id.index}};
+    if (hop.late) stay(buffer, hop, around.last);
+    out_.buffers.push_back(std::move(buffer));
     return BufferId{static_cast<int32_t>(out_.buffers.size()) - 1};
+  }
+
+  // The slots from which something may leave while the node after runs live until then.
+  static void stay(Buffer& buffer, const plan::Hop& hop, int32_t until) {
+    if (plan::leaves_late(hop, 0)) buffer.life.last = until;
+    if (buffer.second && plan::leaves_late(hop, 1)) buffer.second->life.last = until;
   }
 
   const Graph& graph_;

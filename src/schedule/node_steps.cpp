@@ -51,6 +51,7 @@ Result<void> NodeSteps::add_operand(Transfer::Direction direction, const ops::Op
     way.outer = h == 0 ? -1 : static_cast<int>(ways_.size()) - 1;
     way.early = hop.early && way.in();
     way.late = hop.late && !way.in();
+    way.far_away = hop.to > 0;
     ways_.push_back(way);
   }
   return {};
@@ -84,7 +85,7 @@ int NodeSteps::early(int engine) const {
 int NodeSteps::late(int engine) const {
   int n = 0;
   for (auto& way : ways_)
-    if (way.engine == engine && way.late) n += way.slot_count;
+    if (way.engine == engine) n += static_cast<int>(way.times - way.first_late());
   return n;
 }
 
@@ -374,7 +375,10 @@ void NodeSteps::write_back(int level, const Expr& t, const TileBoxes& tiles, Blo
   by_period([&](auto& way) { return !way.in() && way.level == level && !way.deep; },
             [&](int64_t period, int64_t, auto& group) {
               Block now;
-              for (auto* way : group) send_home(*way, t, tiles, now);
+              // Engines serve in order: what the next tile of an in-place operand waits for goes before the rest.
+              for (bool in_place : {true, false})
+                for (auto* way : group)
+                  if ((way->partner >= 0) == in_place) send_home(*way, t, tiles, now);
               for (auto* way : group)
                 if (!way->doubled() && !lazy(*way)) wait(*way, t / period, tiles, now);
               guard(equal(t % period, period - 1), std::move(now), body);
@@ -402,8 +406,8 @@ void NodeSteps::epilogue(Block& body) {
     for (auto& way : ways_)
       if (!way.in() && (way.resident() || way.deep) && way.level == level) send_home(way, total() - 1, end, body);
   for (auto& way : ways_)
-    if (!way.in() && way.outer < 0 && !way.late && (way.resident() || way.doubled() || lazy(way)))
-      for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)
+    if (!way.in() && way.outer < 0 && (way.resident() || way.doubled() || lazy(way)))
+      for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.first_late(); ++turn)
         wait(way, turn, steps_->at(turn * way.period, "", body), body);
 }
 
@@ -429,8 +433,8 @@ void NodeSteps::wait_late(std::vector<std::string>& variables, Block& body) {
   if (plan_.nest.empty()) return;
   steps_->speak_in(variables);
   for (auto& way : ways_)
-    if (way.late && (way.resident() || way.doubled() || lazy(way)))
-      for (auto turn = std::max<int64_t>(0, way.times - way.slot_count); turn < way.times; ++turn)
+    if (way.resident() || way.doubled() || lazy(way))
+      for (auto turn = way.first_late(); turn < way.times; ++turn)
         wait(way, turn, steps_->at(turn * way.period, "", body), body);
   steps_->speak_in(section_.variables);
 }

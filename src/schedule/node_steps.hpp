@@ -41,13 +41,16 @@ struct Way {
   int outer = -1;                 // the way over the hop outside, in the same direction
   int partner = -1;               // the other direction of an in-place operand
   bool early = false, late = false;
-  bool here = false;  // the first tile has come before the entry point began
-  bool deep = false;  // from far away and double buffered: the tile after the next one is on its way as well
+  bool far_away = false;  // between L3 and L2
+  bool here = false;      // the first tile has come before the entry point began
+  bool deep = false;      // from far away and double buffered: the tile after the next one is on its way as well
   int first_handle = 0, pool = 1;
 
   bool in() const { return direction == Transfer::Direction::In; }
   bool resident() const { return times == 1; }
   bool doubled() const { return slot_count == 2; }
+  // The first of its turns that may still be under way when the node has ended.
+  int64_t first_late() const { return !late ? times : far_away ? std::max<int64_t>(0, times - slot_count) : times - 1; }
 };
 
 class NodeSteps {

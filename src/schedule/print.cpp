@@ -11,9 +11,13 @@ class Printer {
   Printer(const Schedule& schedule, const Graph& graph) : schedule_(schedule), graph_(graph) {}
 
   std::string run() {
-    for (auto& b : schedule_.buffers)
+    for (auto& b : schedule_.buffers) {
       text_ += fmt::format("buffer {}: L{} @ {}, {} x {} B, nodes {}..{}\n", b.name, b.level + 1, b.offset.count,
                            b.slots, b.slot_size.count, b.life.first, b.life.last);
+      if (b.second)
+        text_ += fmt::format("  its second slot @ {}, nodes {}..{}\n", b.second->offset.count, b.second->life.first,
+                             b.second->life.last);
+    }
     text_ += fmt::format("handles {}\n", schedule_.handles);
     sections("training", schedule_.training);
     sections("optimizer", schedule_.optimizer);

@@ -5,6 +5,7 @@
 //   fc1(k = t*196) }
 #pragma once
 
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -22,15 +23,35 @@ struct BufferId {
   auto operator<=>(const BufferId&) const = default;
 };
 
+// Where a slot is, and when its bytes are its own.
+struct Stand {
+  Bytes offset;  // in the level's arena
+  plan::Lifetime life;
+  bool operator==(const Stand&) const = default;
+};
+
 // A place in a memory: the home of a storage, or the slots through which an operand's tiles pass.
 struct Buffer {
   std::string name;  // a C identifier, unique
   plan::LevelId level = 0;
-  Bytes offset;     // in the level's arena
-  Bytes slot_size;  // slot i stands at offset + i * slot_size
+  Bytes offset;     // of slot 0
+  Bytes slot_size;  // slot i stands at offset + i * slot_size, unless slot 1 has a stand of its own
   int slots = 1;
-  plan::Lifetime life;      // in which its bytes are its own
-  plan::StorageId storage;  // of a home; -1 for slots
+  plan::Lifetime life;
+  plan::StorageId storage;      // of a home; -1 for slots
+  std::optional<Stand> second;  // of two slots
+
+  Stand stand(int64_t slot) const { return second && slot == 1 ? *second : Stand{offset + slot_size * slot, life}; }
+  Bytes stride() const { return second ? second->offset - offset : slot_size; }
+  // Its parts that stand and live as one: all of it, or each of two slots.
+  struct Part {
+    Stand stand;
+    Bytes size;
+  };
+  std::vector<Part> parts() const {
+    if (!second) return {{{offset, life}, slot_size * slots}};
+    return {{{offset, life}, slot_size}, {*second, slot_size}};
+  }
 };
 
 // A slot of a buffer, chosen by an expression (t % 2), and a byte within it.
