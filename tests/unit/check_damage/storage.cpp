@@ -262,6 +262,19 @@ std::vector<Damage> damages_of_plan() {
     auto j = neighbour(s.correct.schedule, i);
     return j >= 0 && (b.offset = s.correct.schedule.buffers[static_cast<size_t>(j)].offset, true);
   }));
+  all.push_back(each_slots("second slot onto the first", [](const Subject&, Case&, Buffer& b, size_t) {
+    return b.second && (b.second->offset = b.offset, true);
+  }));
+  all.push_back(each_slots("second slot onto a neighbour", [](const Subject& s, Case&, Buffer& b, size_t i) {
+    auto j = neighbour(s.correct.schedule, i);
+    if (!b.second || j < 0) return false;
+    auto& other = s.correct.schedule.buffers[static_cast<size_t>(j)];
+    return together(b.second->life, other.life) && (b.second->offset = other.offset, true);
+  }));
+  all.push_back(each_slots("second slot lives at another time", [](const Subject& s, Case&, Buffer& b, size_t i) {
+    const bool used = s.trace.buffer_slots.at(static_cast<int32_t>(i)).size() > 1;
+    return b.second && used && (b.second->life = {b.second->life.last + 1, b.second->life.last + 1}, true);
+  }));
   all.push_back(
       each_slots("slots in another memory", [](const Subject&, Case&, Buffer& b, size_t) { return ++b.level, true; }));
   all.push_back(each_slots("slots not aligned", [](const Subject&, Case& c, Buffer& b, size_t) {
