@@ -114,14 +114,3 @@ void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg) {
   ts_sleep(TS_CHIP_EVENT_UNIT + JOIN_BARRIER + TS_EU_BARRIER_WAIT);
   ts_mark(TS_MARK_END);
 }
-
-void pi_cl_team_barrier(void) {
-  ts_sleep(TS_CHIP_EVENT_UNIT + TEAM_BARRIER + TS_EU_BARRIER_WAIT);
-}
-
-uint32_t pi_core_id(void) {
-  return ts_hart() & 31;
-}
-uint32_t pi_cluster_id(void) {
-  return ts_hart() >> 5;
-}

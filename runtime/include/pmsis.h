@@ -41,15 +41,18 @@ struct pi_cluster_task* pi_cluster_task(struct pi_cluster_task* task, void (*ent
 int pi_cluster_send_task_to_cl(struct pi_device* device, struct pi_cluster_task* task);
 
 void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg);
+#ifndef TS_CHIP /* chip/calls.h has them in line */
 void pi_cl_team_barrier(void);
 uint32_t pi_core_id(void);
 uint32_t pi_cluster_id(void);
+#endif
 
 /* The cluster's DMA, between L2 (ext) and L1 (loc). A command is the driver's from the call until its wait returns. */
 typedef enum {
   PI_CL_DMA_DIR_LOC2EXT = 0,
   PI_CL_DMA_DIR_EXT2LOC = 1,
 } pi_cl_dma_dir_e;
+#if !defined(TS_CHIP) || defined(TS_CHIP_SANITIZE)
 typedef struct pi_cl_dma_cmd {
   uint32_t ext, loc, size, stride, length;
   int32_t dir, id, state;
@@ -59,6 +62,10 @@ void pi_cl_dma_cmd(uint32_t ext, uint32_t loc, uint32_t size, pi_cl_dma_dir_e di
 void pi_cl_dma_cmd_2d(uint32_t ext, uint32_t loc, uint32_t size, uint32_t stride, uint32_t length, pi_cl_dma_dir_e dir,
                       pi_cl_dma_cmd_t* cmd);
 void pi_cl_dma_cmd_wait(pi_cl_dma_cmd_t* cmd);
+#endif
+#ifdef TS_CHIP
+#include "chip/calls.h"
+#endif
 
 /* The external RAM (L3), reached only by copies between it and L2. ext2loc 1: read. */
 struct pi_hyperram_conf {

@@ -55,8 +55,8 @@ std::string memory_text(const Source& source) {
   text += fmt::format(
       "__controller_stack_bytes = {};\n__worker_stack_bytes = {};\n__worker_count = {};\n"
       "__fc_stack_bytes = {};\n",
-      t.stacks.controller.count, t.stacks.worker.count, source.plan.cores - (t.controller_works ? 1 : 0),
-      t.stacks.fabric_controller.count);
+      t.stacks.controller.count - near_commands(source), t.stacks.worker.count,
+      source.plan.cores - (t.controller_works ? 1 : 0), t.stacks.fabric_controller.count);
   text += in_ram
               ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
                 "them. */\n"
@@ -66,6 +66,14 @@ std::string memory_text(const Source& source) {
 }
 
 }  // namespace
+
+// A command is a byte there (chip/calls.h). The arena may take all that the stacks leave of L1, hence a part of a
+// stack.
+int64_t near_commands(const Source& source) {
+  constexpr int64_t most = 128;
+  const auto bytes = align_up(Bytes(source.schedule.handles), 16).count;
+  return source.plan.stack_level == 0 && bytes <= most ? bytes : 0;
+}
 
 bool data_in_ram(const Source& source) {
   return planned_l2(source) + sample_bytes(source) > source.target.memories[1].size.count;

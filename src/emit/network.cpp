@@ -45,14 +45,19 @@ std::set<std::string> words(const std::vector<std::string>& lines) {
 // called often; where findings must name the line that called, macros in a file of their own.
 struct Helper {
   std::string name, parameters, body;
+  std::string through;  // how the function says it, by another one that has a place of its own
+  bool apart = false;   // has one itself
 
   std::string function() const {
     std::vector<std::string> typed;
-    for (auto& parameter : split()) typed.push_back("int32_t " + parameter);
-    auto head = fmt::format("static void {}({}) {{", name, fmt::join(typed, ", "));
-    auto end = body.ends_with('}') ? "" : ";";
-    return head.size() + body.size() < 116 ? fmt::format("{} {}{} }}", head, body, end)
-                                           : fmt::format("{}\n  {}{}\n}}", head, body, end);
+    for (auto& parameter : split())
+      typed.push_back((parameter == "direction" ? "pi_cl_dma_dir_e " : "int32_t ") + parameter);
+    const auto& says = through.empty() ? body : through;
+    auto lines = wrapped({0, fmt::format("{} void {}(", apart ? "TS_APART" : "static", name), typed, ") {"});
+    auto head = fmt::format("{}", fmt::join(lines, "\n"));
+    auto end = says.ends_with('}') ? "" : ";";
+    return head.size() + says.size() < 116 ? fmt::format("{} {}{} }}", head, says, end)
+                                           : fmt::format("{}\n  {}{}\n}}", head, says, end);
   }
   std::string macro() const {
     auto text = body;
@@ -82,6 +87,20 @@ std::string in_parts(const std::string& one, const std::string& wait) {
       schedule::kLongestLine, wait, part);
 }
 
+// A command of the cluster's DMA.
+std::string command(bool strided, const std::string& direction) {
+  return fmt::format(
+      "pi_cl_dma_cmd{}((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n     "
+      "{} {}, &dma[request])",
+      strided ? "_2d" : "", strided ? " (uint32_t)stride, (uint32_t)line," : "", direction);
+}
+
+// Both directions of the DMA through one function: the cluster's cores share 4 KB of cached code.
+std::vector<Helper> move_helpers() {
+  return {{"move", "far, near, bytes, direction, request", command(false, "direction"), "", true},
+          {"move_2d", "far, near, bytes, stride, line, direction, request", command(true, "direction"), "", true}};
+}
+
 // `long_ram`: some transfers of the external memory go in parts; those of the cluster that do are called differently,
 // for they are rare and the others many.
 std::vector<Helper> transfer_helpers(bool long_ram) {
@@ -91,19 +110,18 @@ std::vector<Helper> transfer_helpers(bool long_ram) {
     for (bool strided : {false, true}) {
       auto name = fmt::format("{}{}", in ? "fetch" : "send", strided ? "_2d" : "");
       auto given = strided ? "far, near, bytes, stride, line, request" : "far, near, bytes, request";
-      auto lines = strided ? " (uint32_t)stride, (uint32_t)line," : "";
-      auto body = fmt::format(
-          "pi_cl_dma_cmd{}((uint32_t)(uintptr_t)(ts_l2 + far), (uint32_t)(uintptr_t)(ts_l1 + near), (uint32_t)bytes,\n "
-          "    {} PI_CL_DMA_DIR_{}, &dma[request])",
-          strided ? "_2d" : "", lines, in ? "EXT2LOC" : "LOC2EXT");
-      out.push_back({name, given, body});
+      auto direction = fmt::format("PI_CL_DMA_DIR_{}", in ? "EXT2LOC" : "LOC2EXT");
+      auto body = command(strided, direction);
+      out.push_back({name, given, body,
+                     fmt::format("move{}(far, near, bytes,{} {}, request)", strided ? "_2d" : "",
+                                 strided ? " stride, line," : "", direction)});
       if (!strided) out.push_back({name + "_parts", given, in_parts(body, done)});
       body = fmt::format(
-          "pi_cl_ram_copy{}(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes,{}{} {}, &ram[request])",
-          strided ? "_2d" : "", strided ? "\n     " : "", lines, in ? 1 : 0);
+          "pi_cl_ram_copy{}(&ts_ram, ts_l3 + (uint32_t)far, ts_l2 + near, (uint32_t)bytes,{} {}, &ram[request])",
+          strided ? "_2d" : "", strided ? "\n      (uint32_t)stride, (uint32_t)line," : "", in ? 1 : 0);
       out.push_back({"ram_" + name, given, long_ram && !strided ? in_parts(body, ram_done) : body});
     }
-  out.push_back({"done", "request", done});
+  out.push_back({"done", "request", done, "", true});
   out.push_back({"ram_done", "request", ram_done});
   return out;
 }
@@ -192,9 +210,6 @@ class Network {
     if (source_.arena_bytes(0) > 0)
       lines.push_back("PI_CL_L1 static uint8_t ts_l1[TS_L1_BYTES] __attribute__((aligned(16)));");
     auto handles = source_.schedule.handles;
-    if (handles > 0 && any_handle(Engine::Cluster))
-      lines.push_back(
-          fmt::format("static pi_cl_dma_cmd_t dma[{}]; /* each has at most one transfer in flight */", handles));
     if (handles > 0 && any_handle(Engine::Ram))
       lines.push_back(fmt::format("static pi_cl_ram_req_t ram[{}];", handles));
     if (source_.arena_bytes(2) > 0) lines.insert(lines.end(), {"struct pi_device ts_ram;", "uint32_t ts_l3;"});
@@ -202,20 +217,33 @@ class Network {
     if (calls(body, "l1(")) lines.push_back("static void *l1(int32_t byte) { return ts_l1 + byte; }");
     if (calls(body, "l2(")) lines.push_back("static void *l2(int32_t byte) { return ts_l2 + byte; }");
     if (calls(body, "take(")) lines.push_back(take_helper);
-    std::vector<std::string> called;
-    for (const auto& helper : transfer_helpers(long_ram_))
-      if (calls(body, helper.name + "(")) called.push_back(helper.function());
-    if (!called.empty()) {
-      lines.insert(lines.end(), {"#ifdef TS_CHIP_SANITIZE", "#include \"chip/transfers.h\"", "#else"});
-      lines.insert(lines.end(), called.begin(), called.end());
-      lines.push_back("#endif");
-    }
+    transfers(body, lines);
     if (calls(body, "TS_NODE "))
       lines.push_back("#define TS_NODE static __attribute__((noinline)) void /* the stack holds one of them */");
     if (lines.back() != "") lines.push_back("");
     lines.insert(lines.end(), body.begin(), body.end());
     while (lines.back().empty()) lines.pop_back();
     return fmt::format("{}\n", fmt::join(lines, "\n"));
+  }
+
+  // The commands of the DMA, and what the body calls to give them.
+  void transfers(const std::vector<std::string>& body, std::vector<std::string>& lines) const {
+    std::vector<std::string> called;
+    for (const auto& helper : transfer_helpers(long_ram_))
+      if (calls(body, helper.name + "(")) called.push_back(helper.function());
+    if (called.empty()) return;
+    lines.insert(lines.end(), {"#ifdef TS_CHIP_SANITIZE", "#include \"chip/transfers.h\""});
+    auto commands = fmt::format("static pi_cl_dma_cmd_t dma[{}];", source_.schedule.handles);
+    bool any = any_handle(Engine::Cluster);
+    if (any) lines.push_back(commands);
+    lines.push_back("#else");
+    if (any)
+      lines.push_back(fmt::format("{}{} /* each has at most one transfer in flight */",
+                                  near_commands(source_) > 0 ? "PI_CL_L1 " : "", commands));
+    for (const auto& move : move_helpers())
+      if (calls(called, move.name + "(")) lines.push_back(move.function());
+    lines.insert(lines.end(), called.begin(), called.end());
+    lines.push_back("#endif");
   }
 
   std::string header_text(const std::vector<std::string>& body) const {
@@ -256,7 +284,7 @@ class Network {
     if (!passing.empty())
       for (auto& line : wrapped({1, "", passing, ","})) lines.push_back(line);
     lines.insert(lines.end(), {"};", "", "void TrainingNetwork(void);", "void OptimizerNetwork(void);", "",
-                               "/* Tells a profiler that a node begins, or that all are done. */", "#ifdef TS_PROFILE",
+                               "/* Tells a profiler that a node begins, or that all are done. */", "#ifdef TS_CHIP",
                                "#include \"chip/profile.h\"", "#elif defined(TS_RECORD)", "#include \"host/record.h\"",
                                fmt::format("#define ts_profile(stamp) ts_record_node(stamp, {})",
                                            source_.arena_bytes(0) > 0 ? "ts_l1" : "0"),

@@ -50,6 +50,10 @@ Result<std::vector<Samples>> samples_of(const Source& source);
 // for them, in the external RAM, one after the other.
 bool data_in_ram(const Source& source);
 
+// What the DMA's commands take of L1, off the stack of the core that gives them; 0 where they stand in L2. A wait and a
+// command each touch one, and L2 is far.
+int64_t near_commands(const Source& source);
+
 // A file that the external RAM holds when the network starts, by its place there.
 struct RamFile {
   std::string path;    // "images/samples_0.bin"

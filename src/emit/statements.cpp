@@ -33,7 +33,7 @@ const std::set<std::string>& reserved_names() {
       "static", "struct",  "switch",  "typedef",     "union",        "unsigned", "void",        "while",
       "dma",    "ram",     "l1",      "l2",          "restrict",     "volatile", "fetch",       "fetch_2d",
       "send",   "send_2d", "done",    "ram_fetch",   "ram_fetch_2d", "ram_send", "ram_send_2d", "ram_done",
-      "n",      "r",       "ts_part", "fetch_parts", "send_parts"};
+      "n",      "r",       "ts_part", "fetch_parts", "send_parts",   "move",     "move_2d"};
   return names;
 }
 

@@ -67,8 +67,8 @@ Result<ChipProgram> build_chip(const fs::path& project, const target::Target& ta
                      .runtime = "chip",
                      .skipped = {},
                      .objects = options.objects}));
-  CHECK_OK(check_stacks(built, target));
   TRY(auto elf, sim::load_elf(built.executable.string()));
+  CHECK_OK(check_stacks(built, elf, target));
   if (options.code) CHECK_OK(check_code_size(elf, *options.code));
   ChipProgram program{.elf = built.executable};
   program.ram = std::move(elf.l3);

@@ -114,16 +114,18 @@ class Depth {
 Result<void> check(Depth& depth, const std::string& root, Bytes granted, std::string_view whose) {
   TRY(auto chain, depth.deepest(root));
   if (chain.bytes <= granted.count) return {};
-  return does_not_fit("the stack of {} may take {} bytes; the target grants it {}: {}", whose, chain.bytes,
-                      granted.count, fmt::join(chain.functions, " > "));
+  return does_not_fit("the stack of {} may take {} bytes; it has {}: {}", whose, chain.bytes, granted.count,
+                      fmt::join(chain.functions, " > "));
 }
 
 }  // namespace
 
-Result<void> check_stacks(const Built& built, const target::Target& target) {
+Result<void> check_stacks(const Built& built, const sim::Elf& elf, const target::Target& target) {
   TRY(auto graph, read_graph(built.call_graphs));
   Depth depth(graph);
-  CHECK_OK(check(depth, "ts_chip_serve", target.stacks.controller, "the cluster's controller"));
+  const auto* controller = elf.find("__controller_stack_bytes");
+  if (!controller) return internal_error("the program does not say how large its controller's stack is");
+  CHECK_OK(check(depth, "ts_chip_serve", Bytes(controller->address), "the cluster's controller"));
   const auto kernels = target.stacks.worker - Bytes(graph["ts_chip_serve"].frame);  // who waits for them is below
   for (const auto& [name, function] : graph)
     if (function.file.starts_with("kernels/") && name.find(':') == name.npos)

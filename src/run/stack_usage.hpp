@@ -5,11 +5,13 @@
 
 #include "base/error.hpp"
 #include "run/build.hpp"
+#include "sim/elf.hpp"
 #include "target/target.hpp"
 
 namespace tessera::run {
 
-// Refuses a program that may need more than the target's stacks, and names the functions that need it.
-Result<void> check_stacks(const Built& built, const target::Target& target);
+// Refuses a program that may need more than its stacks, and names the functions that need it. The controller's is what
+// the program has left of the target's.
+Result<void> check_stacks(const Built& built, const sim::Elf& elf, const target::Target& target);
 
 }  // namespace tessera::run

@@ -231,7 +231,7 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   expect_found(broken(waits, "  done(4);\n" + waits), {"no transfer in flight", next, "'fc2.weight' of Gemm fc2"});
   // A transfer beyond the arena.
   expect_found(broken("L1_b, 1480,", "L1_b + TS_L1_BYTES, 1480,"),
-               {"outside every arena", "L1 + ", "core 0", "during Gemm fc2", "dma.c:"});
+               {"outside every arena", "L1 + ", "core 0", "during Gemm fc2", "dma.h:"});
   // A team that waits for a core that never comes.
   expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork),
                {"deadlock", "barrier", "during Gemm fc2", "core 0, in "});
