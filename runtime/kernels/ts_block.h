@@ -31,4 +31,107 @@
   float v = pointer[at];           \
   TS_LOADED(v);
 
+/* A step whose instructions keep the order in which they are written: two cores share an FPU, and where each has a load
+ * between its multiply-adds neither waits for the other. The loads are of the next step; a register is loaded as soon
+ * as no one needs what it has: behind all of its line, or of its column. A(i) and B(j) load line i and column j. */
+#if defined(__riscv) && defined(__riscv_flen)
+#define TS_MADD(s, a, b) __asm__ volatile("fmadd.s %0, %1, %2, %0" : "+f"(s) : "f"(a), "f"(b))
+#define TS_FETCH(v, place) __asm__ volatile("flw %0, %1" : "=f"(v) : "m"(place))
+#define TS_MOVED(pointer) __asm__ volatile("" : "+r"(pointer))
+#else
+#define TS_MADD(s, a, b) ((s) = fmaf(a, b, s))
+#define TS_FETCH(v, place) ((v) = (place))
+#define TS_MOVED(pointer) ((void)0)
+#endif
+/* The pointer moves, and moves here: a compiler that knows better keeps two of each. */
+#define TS_FETCH_AFTER(v, pointer, by) \
+  (pointer) += (by);                   \
+  TS_MOVED(pointer);                   \
+  TS_FETCH(v, *(pointer))
+#define TS_MADD_(i, j) TS_MADD(s##i##j, a##i, b##j)
+#define TS_MIXED_4_4(A, B) \
+  TS_MADD_(0, 0);          \
+  TS_MADD_(0, 1);          \
+  TS_MADD_(0, 2);          \
+  TS_MADD_(0, 3);          \
+  A(0);                    \
+  TS_MADD_(1, 0);          \
+  TS_MADD_(2, 0);          \
+  TS_MADD_(3, 0);          \
+  B(0);                    \
+  TS_MADD_(1, 1);          \
+  TS_MADD_(1, 2);          \
+  TS_MADD_(1, 3);          \
+  A(1);                    \
+  TS_MADD_(2, 1);          \
+  TS_MADD_(3, 1);          \
+  B(1);                    \
+  TS_MADD_(2, 2);          \
+  TS_MADD_(2, 3);          \
+  A(2);                    \
+  TS_MADD_(3, 2);          \
+  B(2);                    \
+  TS_MADD_(3, 3);          \
+  A(3);                    \
+  B(3);
+#define TS_MIXED_4_3(A, B) \
+  TS_MADD_(0, 0);          \
+  TS_MADD_(0, 1);          \
+  TS_MADD_(0, 2);          \
+  A(0);                    \
+  TS_MADD_(1, 0);          \
+  TS_MADD_(2, 0);          \
+  TS_MADD_(3, 0);          \
+  B(0);                    \
+  TS_MADD_(1, 1);          \
+  TS_MADD_(1, 2);          \
+  A(1);                    \
+  TS_MADD_(2, 1);          \
+  TS_MADD_(3, 1);          \
+  B(1);                    \
+  TS_MADD_(2, 2);          \
+  A(2);                    \
+  TS_MADD_(3, 2);          \
+  A(3);                    \
+  B(2);
+#define TS_MIXED_4_2(A, B) \
+  TS_MADD_(0, 0);          \
+  TS_MADD_(0, 1);          \
+  A(0);                    \
+  TS_MADD_(1, 0);          \
+  TS_MADD_(1, 1);          \
+  A(1);                    \
+  TS_MADD_(2, 0);          \
+  TS_MADD_(3, 0);          \
+  B(0);                    \
+  TS_MADD_(2, 1);          \
+  A(2);                    \
+  TS_MADD_(3, 1);          \
+  A(3);                    \
+  B(1);
+#define TS_MIXED_1_4(A, B) \
+  TS_MADD_(0, 0);          \
+  B(0);                    \
+  TS_MADD_(0, 1);          \
+  B(1);                    \
+  TS_MADD_(0, 2);          \
+  B(2);                    \
+  TS_MADD_(0, 3);          \
+  A(0);                    \
+  B(3);
+#define TS_MIXED_1_3(A, B) \
+  TS_MADD_(0, 0);          \
+  B(0);                    \
+  TS_MADD_(0, 1);          \
+  B(1);                    \
+  TS_MADD_(0, 2);          \
+  A(0);                    \
+  B(2);
+#define TS_MIXED_1_2(A, B) \
+  TS_MADD_(0, 0);          \
+  B(0);                    \
+  TS_MADD_(0, 1);          \
+  A(0);                    \
+  B(1);
+
 #endif

@@ -133,6 +133,20 @@ TEST(ConvGrad, of_the_weights_with_any_geometry) {
   for (int i = 0; i < 60; ++i) expect_kernel(weight_gradient(random_conv(rng, 9, 11)), rng);
 }
 
+// Every remainder of channels by four, with every way of going along a row.
+TEST(ConvGrad, of_weights_with_any_channels) {
+  std::mt19937 rng(9);
+  for (int64_t m = 4; m < 8; ++m)
+    for (int64_t c = 2; c < 6; ++c)
+      for (int64_t stride = 1; stride <= 3; ++stride)
+        expect_kernel(weight_gradient(
+                          {{2, c, 6, 9},
+                           {m, c, 2, 3},
+                           1,
+                           {{"pads", std::vector<int64_t>{0, 1, 1, 1}}, {"strides", std::vector<int64_t>{1, stride}}}}),
+                      rng);
+}
+
 TEST(ConvGrad, of_the_usual_layers_weights) {
   std::mt19937 rng(7);
   std::vector<int64_t> same{1, 1, 1, 1}, two{2, 2};
