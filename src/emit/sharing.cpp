@@ -1,6 +1,7 @@
 #include "emit/sharing.hpp"
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <map>
 #include <numeric>
@@ -16,8 +17,10 @@ namespace {
 
 using Cuts = std::vector<std::vector<CutStatement>>;  // by function and statement
 
+// Or tells its arguments.
 bool calls_kernel(const Statement& statement) {
-  return statement.head.starts_with("pi_cl_team_fork(");
+  return std::ranges::any_of(std::array{"pi_cl_team_fork(", "struct ", "args"},
+                             [&](auto* begin) { return statement.head.starts_with(begin); });
 }
 
 Row::Kind kind_of(const Statement& s) {

@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <optional>
 #include <set>
+#include <utility>
 
 #include "emit/names.hpp"
 #include "emit/parts.hpp"
@@ -33,7 +36,7 @@ const std::set<std::string>& reserved_names() {
       "static", "struct",  "switch",  "typedef",     "union",        "unsigned", "void",        "while",
       "dma",    "ram",     "l1",      "l2",          "restrict",     "volatile", "fetch",       "fetch_2d",
       "send",   "send_2d", "done",    "ram_fetch",   "ram_fetch_2d", "ram_send", "ram_send_2d", "ram_done",
-      "n",      "r",       "ts_part", "fetch_parts", "send_parts",   "move",     "move_2d"};
+      "n",      "r",       "ts_part", "fetch_parts", "send_parts",   "move",     "move_2d",     "args"};
   return names;
 }
 
@@ -80,6 +83,10 @@ bool uses(const Block& block, size_t from, int variable) {
   return false;
 }
 
+bool is_declaration(const Statement& s) {
+  return s.head.starts_with("const int32_t ") || s.head.starts_with("struct ");
+}
+
 class Printer {
  public:
   Printer(const Section& section, const SectionContext& context) : context_(context) {
@@ -108,9 +115,11 @@ class Printer {
   void block(const Block& steps, int indent) {
     auto outer = scope_.size();
     auto known = known_;
+    auto first = std::exchange(block_, lines.size());
     print_steps(steps, indent);
     scope_.resize(outer);
     known_ = std::move(known);
+    block_ = first;
   }
 
   void print_steps(const Block& steps, int indent) {
@@ -168,10 +177,20 @@ class Printer {
     ranges_[static_cast<size_t>(loop.variable)] = {0, std::max<int64_t>(range_of(count, ranges_).high - 1, 0)};
     auto limit = c(count);
     auto outer = scope_.size();
+    const bool outermost = !loop_;
+    if (outermost) loop_ = {.scope = outer, .structures = {}};
+    auto first = static_cast<long>(ahead_of_waits(indent));
     declare(loop.variable);
     const auto& v = name(loop.variable);
     braced(fmt::format("for (int32_t {} = 0; {} < {}; ++{})", v, v, limit, v), loop.body, indent);
     scope_.resize(outer);
+    if (!outermost) return;
+    for (auto& structure : loop_->structures) {
+      structure.statement.indent = indent;
+      scope_.push_back(structure.name);
+      lines.insert(lines.begin() + first++, std::move(structure.statement));
+    }
+    loop_.reset();
   }
 
   // "head { body }", or "head statement;" where the body is one transfer or wait.
@@ -193,8 +212,8 @@ class Printer {
     size_t first = lines.size();
     block(loop.body, indent);
     auto body = std::span(lines).subspan(first);
-    bool names_values = std::ranges::any_of(
-        body, [&](const Statement& s) { return s.indent == indent && s.head.starts_with("const int32_t "); });
+    bool names_values =
+        std::ranges::any_of(body, [&](const Statement& s) { return s.indent == indent && is_declaration(s); });
     if (!names_values) return;
     for (auto& statement : body) ++statement.indent;
     lines.insert(lines.begin() + static_cast<long>(first), Statement{indent, "{", {}, ""});
@@ -231,25 +250,89 @@ class Printer {
     add(indent, engine_of(wait.handle) == Engine::Cluster ? "done(" : "ram_done(", {request(wait.handle)}, ");");
   }
 
+  // The arguments of a kernel are a structure. What no round of a loop changes is told before the loop, the rest in
+  // each round, ahead of the waits: what is done while transfers run costs nothing.
   void print(const Kernel& kernel, int indent) {
-    if (kernel.call.function.empty()) return;
-    std::vector<std::string> fields;
-    for (const auto& field : kernel.call.fields)
-      if (auto value = field_value(kernel, field); !value.empty())
-        fields.push_back(fmt::format(".{} = {}", field.name, value));
     const auto& function = kernel.call.function;
-    add(indent, fmt::format("pi_cl_team_fork(TS_CORES, {}, &(struct {}_args){{", function, function), std::move(fields),
-        "});");
+    if (function.empty()) return;
+    auto structure = structure_name();
+    std::vector<std::string> given;
+    std::vector<Statement> assigned;
+    for (const auto& field : kernel.call.fields) {
+      auto assign = [&](const std::string& part, std::string value) {
+        assigned.push_back({indent, fmt::format("{}.{}{} = ", structure, field.name, part), {std::move(value)}, ";"});
+      };
+      if (auto value = field_value(kernel, field, assign); !value.empty())
+        given.push_back(fmt::format(".{} = {}", field.name, value));
+    }
+    Statement declared{indent, fmt::format("struct {}_args {} = {{", function, structure), std::move(given), "};"};
+    auto at = lines.begin() + static_cast<long>(ahead_of_waits(indent));
+    if (loop_) {
+      loop_->structures.push_back({structure, std::move(declared)});
+      lines.insert(at, std::make_move_iterator(assigned.begin()), std::make_move_iterator(assigned.end()));
+    } else {
+      scope_.push_back(structure);
+      lines.insert(at, std::move(declared));
+    }
+    add(indent, fmt::format("pi_cl_team_fork(TS_CORES, {}, &{});", function, structure));
   }
 
-  // Empty for an operand that is absent: what an initialiser leaves out is zero.
-  std::string field_value(const Kernel& kernel, const ops::KernelCall::Field& field) {
+  std::string structure_name() const {
+    auto taken = [&](const std::string& name) {
+      return std::ranges::find(scope_, name) != scope_.end() ||
+             (loop_ && std::ranges::find(loop_->structures, name, &Structure::name) != loop_->structures.end());
+    };
+    std::string name = "args";
+    for (int n = 2; taken(name); ++n) name = fmt::format("args_{}", n);
+    return name;
+  }
+
+  // Where the waits begin that the block has come by, unless something was named or a kernel called since.
+  size_t ahead_of_waits(int indent) const {
+    size_t found = lines.size();
+    for (size_t at = lines.size(); at-- > block_;) {
+      if (lines[at].indent != indent) continue;
+      if (is_declaration(lines[at]) || lines[at].head.starts_with("pi_cl_team_fork(")) break;
+      if (lines[at].head.ends_with("done(")) found = at;
+    }
+    return found;
+  }
+
+  // Whether a value is not the same in all rounds of the loops around it.
+  bool varies(const std::string& value) const {
+    if (!loop_) return false;
+    auto in_word = [](char ch) { return std::isalnum(static_cast<unsigned char>(ch)) || ch == '_'; };
+    for (auto at = value.begin(); at != value.end();) {
+      auto start = std::find_if(at, value.end(), in_word);
+      at = std::find_if_not(start, value.end(), in_word);
+      if (std::find(scope_.begin() + static_cast<long>(loop_->scope), scope_.end(), std::string(start, at)) !=
+          scope_.end())
+        return true;
+    }
+    return false;
+  }
+
+  // What the structure's initialiser says; what varies is handed to `assign`. Empty for what is not said there, and for
+  // an operand that is absent: what an initialiser leaves out is zero.
+  template <class Assign>
+  std::string field_value(const Kernel& kernel, const ops::KernelCall::Field& field, Assign assign) {
+    if (const auto* list = std::get_if<std::vector<Expr>>(&field.value)) {
+      std::string text;
+      for (size_t i = 0; i < list->size(); ++i) {
+        auto value = c(resolved((*list)[i]));
+        if (varies(value)) assign(fmt::format("[{}]", i), std::exchange(value, "0"));
+        text += (text.empty() ? "" : ", ") + value;
+      }
+      return text.empty() ? "" : "{" + text + "}";
+    }
+    auto value = scalar_value(kernel, field);
+    if (varies(value)) assign("", std::exchange(value, ""));
+    return value;
+  }
+  std::string scalar_value(const Kernel& kernel, const ops::KernelCall::Field& field) {
     if (const auto* operand = std::get_if<ops::OperandRef>(&field.value)) return operand_value(kernel, *operand);
     if (const auto* number = std::get_if<Expr>(&field.value)) return c(resolved(*number));
-    if (const auto* real = std::get_if<float>(&field.value)) return c_float(*real);
-    std::string list;
-    for (const auto& e : std::get<std::vector<Expr>>(field.value)) list += (list.empty() ? "" : ", ") + c(resolved(e));
-    return list.empty() ? "" : "{" + list + "}";
+    return c_float(std::get<float>(field.value));
   }
 
   std::string operand_value(const Kernel& kernel, const ops::OperandRef& operand) {
@@ -300,7 +383,18 @@ class Printer {
     return Expr::make(e.op(), resolved(e.left()), resolved(e.right()));
   }
 
+  struct Structure {
+    std::string name;
+    Statement statement;
+  };
+  struct AroundKernels {
+    size_t scope = 0;                   // names that mean something before it
+    std::vector<Structure> structures;  // to be told before it
+  };
+
   const SectionContext& context_;
+  std::optional<AroundKernels> loop_;        // the outermost one around what is printed
+  size_t block_ = 0;                         // the first line of the block that is printed
   std::vector<std::string> names_, wanted_;  // by variable: as printed, as the schedule calls it
   std::vector<std::string> scope_;           // names that mean something where we are
   std::vector<Expr> values_;
@@ -446,22 +540,30 @@ bool zero_field(const std::string& field) {
 }  // namespace
 
 std::vector<std::string> text_of(const std::vector<Statement>& statements) {
+  enum class Kind : uint8_t { Other, Wait, Transfer, Assignment };
+  auto kind_of = [](const Statement& s) {
+    if (s.head == "done(" || s.head == "ram_done(") return Kind::Wait;
+    if (s.head.starts_with("args") && s.head.ends_with(" = ")) return Kind::Assignment;
+    bool transfer = std::ranges::any_of(std::array{"fetch", "send", "ram_fetch", "ram_send"},
+                                        [&](auto* name) { return s.head.starts_with(name); });
+    return transfer ? Kind::Transfer : Kind::Other;
+  };
   std::vector<std::string> lines;
-  bool waits = false;  // whether the last line is one of waits alone
+  auto last = Kind::Other;  // of the last line, if it is one of waits or assignments alone
   for (auto s : with_joined_names(statements)) {
     std::erase_if(s.arguments, zero_field);
+    if (s.arguments.empty() && s.tail == "};") s.arguments.push_back("0");
     for (auto& argument : s.arguments) argument = tidied(std::move(argument));
     auto more = wrapped(s);
-    bool wait = s.head == "done(" || s.head == "ram_done(";
-    bool transfer = !wait && std::ranges::any_of(std::array{"fetch", "send", "ram_fetch", "ram_send"},
-                                                 [&](auto* name) { return s.head.starts_with(name); });
+    auto kind = kind_of(s);
     auto margin = static_cast<size_t>(s.indent) * 2;
-    if (waits && (wait || transfer) && more.size() == 1 && lines.back().find_first_not_of(' ') == margin &&
+    bool follows = last != Kind::Other && (kind == last || (last == Kind::Wait && kind == Kind::Transfer));
+    if (follows && more.size() == 1 && lines.back().find_first_not_of(' ') == margin &&
         lines.back().size() + more[0].size() - margin + 1 <= widest)
       lines.back() += " " + more[0].substr(margin);
     else
       lines.insert(lines.end(), more.begin(), more.end());
-    waits = wait && more.size() == 1;
+    last = more.size() == 1 && kind != Kind::Transfer ? kind : Kind::Other;
   }
   return lines;
 }

@@ -2,7 +2,7 @@
 //
 //   Loop t < 4 { Wait 1 + t % 2; Kernel ts_relu }     ->     for (int32_t t = 0; t < 4; ++t) {
 //                                                              done(t % 2 + 1);
-//                                                              pi_cl_team_fork(TS_CORES, ts_relu, ...);
+//                                                              pi_cl_team_fork(TS_CORES, ts_relu, &args);
 //                                                            }
 #pragma once
 

@@ -220,7 +220,7 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   ASSERT_TRUE(broken("", "")) << broken("", "").error().text();
 
   // A kernel starts while its input is still on its way.
-  const std::string fork = "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = l1(L1_relu1)";
+  const std::string fork = "pi_cl_team_fork(TS_CORES, ts_matmul, &args);\n";
   const std::string waits = "  done(4); done(5);\n  " + fork;
   expect_found(broken(waits, "  " + fork), {"race", "'fc2.weight' of Gemm fc2", "core ", "ts_matmul", "matmul.c:"});
   // A request is used again, and one is waited for twice.
@@ -233,10 +233,10 @@ TEST(ChipEngine, BrokenProgramsAreFound) {
   expect_found(broken("L1_b, 1480,", "L1_b + TS_L1_BYTES, 1480,"),
                {"outside every arena", "L1 + ", "core 0", "during Gemm fc2", "dma.h:"});
   // A team that waits for a core that never comes.
-  expect_found(broken(fork, "pi_cl_team_barrier();\n  " + fork),
+  expect_found(broken(waits, "  pi_cl_team_barrier();\n" + waits),
                {"deadlock", "barrier", "during Gemm fc2", "core 0, in "});
   // An offset in L3 taken for a pointer.
-  expect_found(broken(fork, "pi_cl_team_fork(TS_CORES, ts_matmul, &(struct ts_matmul_args){\n      .a = (float *)256"),
+  expect_found(broken(".a = l1(L1_relu1)", ".a = (float *)256"),
                {"L3", "core ", "ts_matmul", "matmul.c:", "during Gemm fc2"});
 }
 

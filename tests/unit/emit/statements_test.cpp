@@ -52,28 +52,80 @@ Transfer fetch(const Expr& slot, const Expr& byte, const Expr& handle) {
   return {.far = {{0}, 0, byte}, .near = {{1}, slot, 0}, .line = 512, .handle = handle};
 }
 
+// x and y at one place of the slots, and more.
+Kernel relu(const Expr& slot, std::vector<ops::KernelCall::Field> more) {
+  Kernel kernel{.inputs = {{{1}, slot, 0}}, .outputs = {{{1}, slot, 0}}};
+  kernel.call = {"ts_relu",
+                 "unary",
+                 {{"x", ops::OperandRef{ops::OperandRef::Kind::Input, 0}},
+                  {"y", ops::OperandRef{ops::OperandRef::Kind::Output, 0}}}};
+  kernel.call.fields.insert(kernel.call.fields.end(), more.begin(), more.end());
+  return kernel;
+}
+
 TEST(Statements, ADoubleBufferedLoopReadsAsWritten) {
   auto t = Expr::var(0);
-  Kernel relu{.inputs = {{{1}, t % 2, 0}}, .outputs = {{{1}, t % 2, 0}}};
-  relu.call = {"ts_relu",
-               "unary",
-               {{"x", ops::OperandRef{ops::OperandRef::Kind::Input, 0}},
-                {"y", ops::OperandRef{ops::OperandRef::Kind::Output, 0}},
-                {"n", Expr(128)}}};
   Section section{{},
                   {"t"},
                   {Step{fetch(0, 0, 0)},
                    Step{Loop{0,
                              8,
                              {Step{If{less(t + 1, 8), {Step{fetch((t + 1) % 2, (t + 1) * 512, (t + 1) % 2)}}}},
-                              Step{Wait{t % 2}}, Step{relu}}}}}};
+                              Step{Wait{t % 2}}, Step{relu(t % 2, {{"n", Expr(128)}})}}}}}};
   EXPECT_EQ(Fixture().text(section),
             "  fetch(L2_x, L1_x, 512, 0);\n"
+            "  struct ts_relu_args args = {.n = 128};\n"
             "  for (int32_t t = 0; t < 8; ++t) {\n"
             "    if (t + 1 < 8) fetch(L2_x + (t + 1) * 512, L1_x + (t + 1) % 2 * 512, 512, (t + 1) % 2);\n"
+            "    args.x = l1(L1_x + t % 2 * 512); args.y = l1(L1_x + t % 2 * 512);\n"
             "    done(t % 2);\n"
-            "    pi_cl_team_fork(TS_CORES, ts_relu, &(struct ts_relu_args){\n"
-            "        .x = l1(L1_x + t % 2 * 512), .y = l1(L1_x + t % 2 * 512), .n = 128});\n"
+            "    pi_cl_team_fork(TS_CORES, ts_relu, &args);\n"
+            "  }\n");
+}
+
+TEST(Statements, ArgumentsAreToldAheadOfTheWaits) {
+  Section section{{}, {}, {Step{fetch(0, 0, 0)}, Step{Wait{0}}, Step{relu(0, {{"n", Expr(128)}})}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  fetch(L2_x, L1_x, 512, 0);\n"
+            "  struct ts_relu_args args = {.x = l1(L1_x), .y = l1(L1_x), .n = 128};\n"
+            "  done(0);\n"
+            "  pi_cl_team_fork(TS_CORES, ts_relu, &args);\n");
+}
+
+TEST(Statements, OfAListWhatVariesIsToldInEachRound) {
+  auto t = Expr::var(0), y = Expr::var(1);
+  Section section{{},
+                  {"t", "y"},
+                  {Step{Loop{0,
+                             8,
+                             {Step{Let{1, t * 4}}, Step{Wait{t % 2}},
+                              Step{relu(0, {{"size", std::vector<Expr>{1, min(y, 9), 32}}, {"first", y}})}}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  struct ts_relu_args args = {.x = l1(L1_x), .y = l1(L1_x), .size = {1, 0, 32}};\n"
+            "  for (int32_t t = 0; t < 8; ++t) {\n"
+            "    const int32_t y = t * 4;\n"
+            "    args.size[1] = ts_min(y, 9); args.first = y;\n"
+            "    done(t % 2);\n"
+            "    pi_cl_team_fork(TS_CORES, ts_relu, &args);\n"
+            "  }\n");
+}
+
+// What no round changes of one is not what no round changes of the other, and a structure of zeros is one.
+TEST(Statements, EachCallHasItsArguments) {
+  auto t = Expr::var(0);
+  Kernel nothing;
+  nothing.call = {"ts_zero", "unary", {{"n", t}}};
+  auto loop = Step{Loop{0, 2, {Step{nothing}}}};
+  EXPECT_EQ(Fixture().text({{}, {"t"}, {loop, loop}}),
+            "  struct ts_zero_args args = {0};\n"
+            "  for (int32_t t = 0; t < 2; ++t) {\n"
+            "    args.n = t;\n"
+            "    pi_cl_team_fork(TS_CORES, ts_zero, &args);\n"
+            "  }\n"
+            "  struct ts_zero_args args_2 = {0};\n"
+            "  for (int32_t t = 0; t < 2; ++t) {\n"
+            "    args_2.n = t;\n"
+            "    pi_cl_team_fork(TS_CORES, ts_zero, &args_2);\n"
             "  }\n");
 }
 
