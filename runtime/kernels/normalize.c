@@ -1,69 +1,105 @@
 #include "normalize.h"
 
+#include "ts_block.h"
 #include "ts_reduce.h"
-#include "ts_walk.h"
 
 static inline int32_t pieces(int32_t n, int32_t each) {
   return n <= each ? 1 : (n + each - 1) / each; /* a division takes as long as thirty additions */
 }
 
-/* The blocks of a tile, group by group: where each starts and how large it is. */
-struct walk {
-  int32_t size[5], stride[5], index[5];
-  int32_t offset, row; /* elements from one row to the next */
+/* The blocks of a tile, group by group. Neighbours of one row stand side by side and are taken as one run. */
+struct run {
+  int32_t start, rows, row; /* elements from one row to the next */
+  int32_t parts, inner, n;  /* n = parts * inner elements of a row stand together */
+  int32_t group;            /* of the tile, counted through all outer positions */
+  int32_t param;            /* of its first part */
+  int32_t count;            /* of its blocks */
 };
 
-/* What a core has of them, the same in every pass. */
+/* An axis of more than one position along which runs follow each other, and what moves by how much. */
+struct level {
+  int32_t size, stride, group, param;
+};
+
+/* Where a run begins: `at` among the blocks of its line of neighbours. */
+struct place {
+  int32_t at, start, group, param;
+  int32_t index[4]; /* by level */
+};
+
+/* What a core has of the blocks, the same in every pass. */
 struct share {
-  struct walk walk; /* at the first */
   int32_t lo, hi;
-  int32_t each; /* blocks of a group */
+  int32_t each;            /* blocks of a group */
+  int32_t blocks;          /* of a line of neighbours */
+  int32_t row;             /* elements from one row to the next */
+  int32_t levels, by_rows; /* the level along the rows, or -1 */
+  struct level level[4];   /* the first moves first */
+  struct place first;
 };
 
-TS_APART struct share share_of(const struct ts_norm_tile* t) {
-  const int32_t run = t->parts * t->inner, row = t->groups * run;
-  struct share s;
-  struct walk* const w = &s.walk;
-  w->size[0] = t->outer, w->stride[0] = t->rows * row;
-  w->size[1] = t->groups, w->stride[1] = run;
-  w->size[2] = pieces(t->rows, t->block_rows), w->stride[2] = t->block_rows * row;
-  w->size[3] = pieces(t->parts, t->block_parts), w->stride[3] = t->block_parts * t->inner;
-  w->size[4] = pieces(t->inner, t->block_inner), w->stride[4] = t->block_inner;
-  w->row = row;
-  s.each = w->size[2] * w->size[3] * w->size[4];
-  ts_share(t->outer * t->groups * s.each, &s.lo, &s.hi);
-  w->offset = ts_seek(5, w->size, w->stride, s.lo, w->index);
-  return s;
+/* Another level. Returns what is left of the number of the core's first line. */
+TS_SET_UP int32_t add_level(struct share* s, int32_t at, int32_t size, int32_t stride, int32_t group, int32_t param) {
+  if (size == 1) return at;
+  const int32_t next = at < size ? 0 : at / size, index = at - next * size;
+  struct place* const p = &s->first;
+  p->index[s->levels] = index, p->start += index * stride, p->group += index * group, p->param += index * param;
+  s->level[s->levels++] = (struct level){size, stride, group, param};
+  return next;
 }
 
-struct block {
-  int32_t start, rows, parts, inner; /* parts * inner elements of a row stand together */
-  int32_t row;
-  int32_t group; /* of the tile, counted through all outer positions */
-  int32_t param; /* of its first part */
-};
-
-static inline struct block here(const struct walk* w, const struct ts_norm_tile* t) {
-  const int32_t part = w->index[3] * t->block_parts;
-  return (struct block){.start = w->offset,
-                        .rows = ts_min(t->block_rows, t->rows - w->index[2] * t->block_rows),
-                        .parts = ts_min(t->block_parts, t->parts - part),
-                        .inner = ts_min(t->block_inner, t->inner - w->index[4] * t->block_inner),
-                        .row = w->row,
-                        .group = w->index[0] * t->groups + w->index[1],
-                        .param = w->index[1] * t->group_step + part * t->part_step};
+TS_SET_UP void find_share(struct share* s, const struct ts_norm_tile* t) {
+  const int32_t run = t->parts * t->inner, rows = pieces(t->rows, t->block_rows);
+  const int32_t parts = pieces(t->parts, t->block_parts), inner = pieces(t->inner, t->block_inner);
+  const int32_t cut = inner > 1; /* a part has several blocks: neighbours are of one part */
+  s->each = rows * parts * inner, s->blocks = cut ? inner : parts, s->row = t->groups * run;
+  ts_share(t->outer * t->groups * s->each, &s->lo, &s->hi);
+  int32_t at = s->lo < s->blocks ? 0 : s->lo / s->blocks;
+  s->levels = s->first.start = s->first.group = s->first.param = 0, s->first.at = s->lo - at * s->blocks;
+  if (cut) at = add_level(s, at, parts, t->inner, 0, t->part_step);
+  s->by_rows = rows > 1 ? s->levels : -1;
+  at = add_level(s, at, rows, t->block_rows * s->row, 0, 0);
+  at = add_level(s, at, t->groups, run, 1, t->group_step);
+  add_level(s, at, t->outer, t->rows * s->row, t->groups, 0);
 }
 
-/* BODY once for each block of the share, as `b`, with its number `i`. */
-#define FOR_EACH_BLOCK(share, t, BODY)                      \
-  do {                                                      \
-    struct walk w_ = (share)->walk;                         \
-    for (int32_t i = (share)->lo; i < (share)->hi; ++i) {   \
-      const struct block b = here(&w_, t);                  \
-      BODY;                                                 \
-      ts_next(5, w_.size, w_.stride, w_.index, &w_.offset); \
-    }                                                       \
+/* The run at a place, of at most `left` blocks; the place moves on. */
+TS_APART void take_run(const struct share* s, const struct ts_norm_tile* t, int32_t left, struct place* p,
+                       struct run* b) {
+  const int32_t cut = t->inner > t->block_inner, each = cut ? t->block_inner : t->block_parts;
+  const int32_t inner = cut ? 1 : t->inner, skipped = p->at * each;
+  b->count = ts_min(left, s->blocks - p->at);
+  const int32_t n = ts_min(b->count * each, (cut ? t->inner : t->parts) - skipped);
+  b->parts = cut ? 1 : n, b->inner = cut ? n : inner, b->n = n * inner;
+  b->rows = s->by_rows < 0 ? t->rows : ts_min(t->block_rows, t->rows - p->index[s->by_rows] * t->block_rows);
+  b->start = p->start + skipped * inner, b->group = p->group;
+  b->param = p->param + (cut ? 0 : skipped * t->part_step);
+  p->at = 0;
+  const struct level* l = s->level;
+  for (int32_t i = 0; i < s->levels; ++i, ++l) {
+    p->start += l->stride, p->group += l->group, p->param += l->param;
+    if (++p->index[i] < l->size) return;
+    p->start -= l->size * l->stride, p->group -= l->size * l->group, p->param -= l->size * l->param;
+    p->index[i] = 0;
+  }
+}
+
+/* BODY once for each run of a share, as `b`, with the number `i` of its first block. */
+#define FOR_EACH_RUN(of, t, BODY)                            \
+  do {                                                       \
+    struct place p_ = (of)->first;                           \
+    struct run b = {.row = (of)->row};                       \
+    for (int32_t i = (of)->lo; i < (of)->hi; i += b.count) { \
+      take_run(of, t, (of)->hi - i, &p_, &b);                \
+      BODY;                                                  \
+    }                                                        \
   } while (0)
+
+/* F(0), F(1), ... */
+#define FOUR(F) F(0) F(1) F(2) F(3)
+#define EIGHT(F) F(0) F(1) F(2) F(3) F(4) F(5) F(6) F(7)
+#define LOAD_X(i) TS_LOAD_AT(x##i, x, i)
+#define LOAD_DY(i) TS_LOAD_AT(d##i, dy, i)
 
 static inline const float* from(const float* base, int32_t offset) {
   return base ? base + offset : NULL;
@@ -84,35 +120,30 @@ static inline void add_blocks(const struct ts_norm_tile* t, struct ts_norm_stats
 
 /* ---- forward */
 
-static float block_sum(const float* x, const struct block* b) {
-  const int32_t n = b->parts * b->inner;
-  float sum = 0.0f;
-  for (int32_t r = 0; r < b->rows; ++r, x += b->row) {
-    TS_UNROLLED for (int32_t i = 0; i < n; ++i) sum += x[i];
+/* The sum of a block, n elements of each row; of x, of its squares around the mean, of its magnitudes. */
+#define PLAIN(i) sum += x##i;
+#define SQUARE(i) x##i -= mean, sum = fmaf(x##i, x##i, sum);
+#define MAGNITUDE(i) sum += fabsf(x##i);
+#define DEFINE_SUM(NAME, TERM)                                                            \
+  TS_APART float NAME(const float* x, int32_t n, int32_t rows, int32_t row, float mean) { \
+    float sum = 0.0f;                                                                     \
+    (void)mean;                                                                           \
+    for (; rows > 0; --rows, x += row - n) {                                              \
+      int32_t left = n;                                                                   \
+      for (; left >= 8; left -= 8, x += 8) {                                              \
+        EIGHT(LOAD_X)                                                                     \
+        EIGHT(TERM)                                                                       \
+      }                                                                                   \
+      for (; left > 0; --left, ++x) {                                                     \
+        LOAD_X(0)                                                                         \
+        TERM(0)                                                                           \
+      }                                                                                   \
+    }                                                                                     \
+    return sum;                                                                           \
   }
-  return sum;
-}
-
-static float block_squares(const float* x, const struct block* b, float mean) {
-  const int32_t n = b->parts * b->inner;
-  float sum = 0.0f;
-  for (int32_t r = 0; r < b->rows; ++r, x += b->row) {
-    TS_UNROLLED for (int32_t i = 0; i < n; ++i) {
-      const float d = x[i] - mean;
-      sum = fmaf(d, d, sum);
-    }
-  }
-  return sum;
-}
-
-static float block_magnitudes(const float* x, const struct block* b) {
-  const int32_t n = b->parts * b->inner;
-  float sum = 0.0f;
-  for (int32_t r = 0; r < b->rows; ++r, x += b->row) {
-    TS_UNROLLED for (int32_t i = 0; i < n; ++i) sum += fabsf(x[i]);
-  }
-  return sum;
-}
+DEFINE_SUM(block_sum, PLAIN)
+DEFINE_SUM(block_squares, SQUARE)
+DEFINE_SUM(block_magnitudes, MAGNITUDE)
 
 /* A line in which every element has its own scale. */
 static void normalize_line(const float* restrict x, float* restrict y, int32_t n, const float* restrict scale,
@@ -127,26 +158,31 @@ static void normalize_line(const float* restrict x, float* restrict y, int32_t n
 }
 
 /* A line with one scale and bias for all of it. */
-static void affine_line(const float* restrict x, float* restrict y, int32_t n, float mean, float a, float shift) {
-  TS_UNROLLED for (int32_t i = 0; i < n; ++i) y[i] = ts_canonical(fmaf(x[i] - mean, a, shift));
+#define AROUND(i) x##i -= mean;
+#define AFFINE(i) y[i] = ts_canonical(fmaf(x##i, a, shift));
+TS_APART void affine_line(const float* restrict x, float* restrict y, int32_t n, float mean, float a, float shift) {
+  for (; n >= 8; n -= 8, x += 8, y += 8) {
+    EIGHT(LOAD_X)
+    EIGHT(AROUND)
+    EIGHT(AFFINE)
+  }
+  for (; n > 0; --n) *y++ = ts_canonical(fmaf(*x++ - mean, a, shift));
 }
 
 /* y = (x - mean) * (inv_std * scale) + bias. The difference comes first: where all of a group is one value it is zero,
  * however large inv_std. */
-static void block_normalize(const struct ts_normalize_args* k, const struct block* b) {
+static void run_normalize(const struct ts_normalize_args* k, const struct run* b) {
   const float *x = k->x + b->start, *const scale = from(k->scale, b->param), *const bias = from(k->bias, b->param);
   float* y = k->y + b->start;
   const struct ts_norm_stats* const s = k->stats + b->group;
-  if (scale && k->tile.part_step && b->inner == 1) {
-    for (int32_t r = 0; r < b->rows; ++r, x += b->row, y += b->row)
-      normalize_line(x, y, b->parts, scale, bias, s->mean, s->inv_std);
-    return;
-  }
   const int32_t same = !k->tile.part_step, parts = same ? 1 : b->parts, n = same ? b->parts * b->inner : b->inner;
-  for (int32_t p = 0; p < parts; ++p) {
-    const float mean = s->mean, a = scale ? scale[p] * s->inv_std : s->inv_std, shift = bias ? bias[p] : 0.0f;
-    for (int32_t r = 0; r < b->rows; ++r)
-      affine_line(x + r * b->row + p * n, y + r * b->row + p * n, n, mean, a, shift);
+  for (int32_t r = b->rows; r > 0; --r, x += b->row, y += b->row) {
+    if (scale && !same && b->inner == 1) {
+      normalize_line(x, y, b->parts, scale, bias, s->mean, s->inv_std);
+      continue;
+    }
+    for (int32_t p = 0; p < parts; ++p)
+      affine_line(x + p * n, y + p * n, n, s->mean, scale ? scale[p] * s->inv_std : s->inv_std, bias ? bias[p] : 0.0f);
   }
 }
 
@@ -156,13 +192,22 @@ static inline float inverse_deviation(const struct ts_norm_tile* t, float spread
   return spread == 0.0f ? 0.0f : 1.0f / (rule == TS_NORM_L1 ? spread : sqrtf(spread));
 }
 
+/* The sums of a run's blocks. */
+static void run_sums(const struct run* b, const struct ts_norm_tile* t, const float* x, float mean, int32_t squares,
+                     int32_t rule, float* to) {
+  const int32_t whole = t->block_parts * t->block_inner;
+  for (int32_t left = b->n; left > 0; left -= whole, x += whole) {
+    const int32_t n = ts_min(left, whole);
+    *to++ = !squares             ? block_sum(x, n, b->rows, b->row, mean)
+            : rule == TS_NORM_L1 ? block_magnitudes(x, n, b->rows, b->row, mean)
+                                 : block_squares(x, n, b->rows, b->row, mean);
+  }
+}
+
 /* The mean of every group, or its deviation, when its last block is in. `stats` are `apart` from group to group. */
 static void group_stats(const struct share* mine, const struct ts_norm_tile* t, const float* x,
                         struct ts_norm_stats* stats, int32_t apart, float* blocks, int32_t squares, int32_t rule) {
-  FOR_EACH_BLOCK(mine, t,
-                 blocks[i] = !squares             ? block_sum(x + b.start, &b)
-                             : rule == TS_NORM_L1 ? block_magnitudes(x + b.start, &b)
-                                                  : block_squares(x + b.start, &b, stats[b.group * apart].mean));
+  FOR_EACH_RUN(mine, t, run_sums(&b, t, x + b.start, stats[b.group * apart].mean, squares, rule, blocks + i));
   pi_cl_team_barrier();
   int32_t lo, hi;
   ts_share(t->outer * t->groups, &lo, &hi);
@@ -179,7 +224,7 @@ static void group_stats(const struct share* mine, const struct ts_norm_tile* t, 
 }
 
 /* What others want to know of the statistics: from the mean, and from the sum of squares, which `sum` still is. */
-static void publish(const struct ts_normalize_args* k) {
+TS_SET_UP void publish(const struct ts_normalize_args* k) {
   int32_t lo, hi;
   ts_share(k->tile.outer * k->tile.groups, &lo, &hi);
   for (int32_t g = lo; g < hi; ++g) {
@@ -194,7 +239,7 @@ static void publish(const struct ts_normalize_args* k) {
 }
 
 /* Statistics that are not summed here: given ones, or a mean that is zero. */
-static void set_stats(const struct ts_normalize_args* k) {
+TS_SET_UP void set_stats(const struct ts_normalize_args* k) {
   int32_t lo, hi;
   ts_share(k->tile.outer * k->tile.groups, &lo, &hi);
   for (int32_t g = lo; g < hi; ++g) {
@@ -208,54 +253,81 @@ void ts_normalize(void* args) {
   const struct ts_normalize_args* const k = args;
   const struct ts_norm_tile* const t = &k->tile;
   const int32_t end = t->pass + t->passes;
-  const struct share mine = share_of(t);
+  struct share mine;
+  find_share(&mine, t);
   if (k->given || k->around_zero) set_stats(k);
   if (t->pass <= 0) group_stats(&mine, t, k->x, k->stats, 1, k->blocks, 0, k->rule);
   if (t->pass <= 1 && end > 1) {
     group_stats(&mine, t, k->x, k->stats, 1, k->blocks, 1, k->rule);
     if (t->last) publish(k);
   }
-  if (k->y && end > 2) FOR_EACH_BLOCK(&mine, t, block_normalize(k, &b));
+  if (k->y && end > 2) FOR_EACH_RUN(&mine, t, run_normalize(k, &b));
 }
 
 /* ---- gradients */
 
-/* sum(g) and sum(g * (x - mean)). Where a group has one scale it is left out here. */
-static void block_products(const struct ts_normalize_grad_args* k, const struct block* b, float* sums) {
-  const float *dy = k->dy + b->start, *x = k->x + b->start, *const scale = from(k->scale, b->param);
-  const float mean = k->stats[2 * b->group].mean;
-  float plain = 0.0f, products = 0.0f;
-  const int32_t same = !scale || !k->tile.part_step, parts = same ? 1 : b->parts,
-                n = same ? b->parts * b->inner : b->inner;
-  for (int32_t r = 0; r < b->rows; ++r, dy += b->row, x += b->row) {
-    if (n == 1) {
-      for (int32_t i = 0; i < parts; ++i) {
-        const float g = same ? dy[i] : dy[i] * scale[i];
-        plain += g;
-        products = fmaf(g, x[i] - mean, products);
-      }
-      continue;
-    }
-    for (int32_t p = 0; p < parts; ++p) {
-      float part = 0.0f, part_products = 0.0f;
-      TS_UNROLLED for (int32_t i = p * n; i < p * n + n; ++i) {
-        part += dy[i];
-        part_products = fmaf(dy[i], x[i] - mean, part_products);
-      }
-      plain = fmaf(part, same ? 1.0f : scale[p], plain);
-      products = fmaf(part_products, same ? 1.0f : scale[p], products);
-    }
+/* sum(dy) and sum(dy * (x - mean)) of a line, times its scale, added to sums[0] and sums[1]. */
+#define PRODUCT(i) part += d##i, products = fmaf(d##i, x##i - mean, products);
+TS_APART void line_products(const float* dy, const float* x, int32_t n, float mean, float scale, float* sums) {
+  float part = 0.0f, products = 0.0f;
+  for (; n >= 4; n -= 4, dy += 4, x += 4) {
+    FOUR(LOAD_DY)
+    FOUR(LOAD_X)
+    FOUR(PRODUCT)
   }
-  sums[0] = plain;
-  sums[1] = products;
+  for (; n > 0; --n, ++dy, ++x) {
+    LOAD_DY(0)
+    LOAD_X(0)
+    PRODUCT(0)
+  }
+  sums[0] = fmaf(part, scale, sums[0]);
+  sums[1] = fmaf(products, scale, sums[1]);
+}
+
+/* The same where every element has its own scale. */
+static void scaled_products(const float* dy, const float* x, int32_t n, float mean, const float* scale, float* sums) {
+  float plain = sums[0], products = sums[1];
+  for (int32_t i = 0; i < n; ++i) {
+    const float g = scale ? dy[i] * scale[i] : dy[i];
+    plain += g;
+    products = fmaf(g, x[i] - mean, products);
+  }
+  sums[0] = plain, sums[1] = products;
+}
+
+/* sum(g) and sum(g * (x - mean)) of every block. Where a group has one scale it is left out here. */
+static void run_products(const struct ts_normalize_grad_args* k, const struct run* b, float* sums) {
+  const struct ts_norm_tile* const t = &k->tile;
+  const float *dy = k->dy + b->start, *x = k->x + b->start, mean = k->stats[2 * b->group].mean;
+  const float* scale = t->part_step ? from(k->scale, b->param) : NULL;
+  const int32_t whole = t->block_parts * t->block_inner;
+  for (int32_t left = b->n; left > 0; left -= whole, dy += whole, x += whole, sums += 2) {
+    const int32_t all = ts_min(left, whole), n = scale ? ts_min(all, b->inner) : all;
+    sums[0] = sums[1] = 0.0f;
+    for (int32_t r = 0, line = 0; r < b->rows; ++r, line += b->row) {
+      if (n == 1)
+        scaled_products(dy + line, x + line, all, mean, scale, sums);
+      else
+        for (int32_t i = 0, p = 0; i < all; i += n, ++p)
+          line_products(dy + line + i, x + line + i, n, mean, scale ? scale[p] : 1.0f, sums);
+    }
+    if (scale) scale += t->block_parts * (b->inner <= t->block_inner);
+  }
 }
 
 /* dx of a line, with one scale for all of it, or with its own for every element. */
-static void grad_line(const float* restrict dy, const float* restrict x, float* restrict dx, int32_t n, float mean,
-                      float a, float slope, float shift) {
-  TS_UNROLLED for (int32_t i = 0; i < n; ++i) {
-    dx[i] = ts_canonical(fmaf(dy[i], a, fmaf(slope, x[i] - mean, shift)));
+#define SLOPED(i) x##i = fmaf(slope, x##i, shift);
+#define GRADIENT(i) dx[i] = ts_canonical(fmaf(d##i, a, x##i));
+TS_APART void grad_line(const float* restrict dy, const float* restrict x, float* restrict dx, int32_t n, float mean,
+                        float a, float slope, float shift) {
+  for (; n >= 4; n -= 4, dy += 4, x += 4, dx += 4) {
+    FOUR(LOAD_X)
+    FOUR(LOAD_DY)
+    FOUR(AROUND)
+    FOUR(SLOPED)
+    FOUR(GRADIENT)
   }
+  for (; n > 0; --n) *dx++ = ts_canonical(fmaf(*dy++, a, fmaf(slope, *x++ - mean, shift)));
 }
 static void scaled_grad_line(const float* restrict dy, const float* restrict x, float* restrict dx, int32_t n,
                              const float* restrict scale, float mean, float a, float slope, float shift) {
@@ -265,7 +337,7 @@ static void scaled_grad_line(const float* restrict dy, const float* restrict x, 
 }
 
 /* dx = a * dy + b * (x - mean) + c: through y itself, through the variance, through the mean. */
-static void block_grad(const struct ts_normalize_grad_args* k, const struct block* b) {
+static void run_grad(const struct ts_normalize_grad_args* k, const struct run* b) {
   const struct ts_norm_stats* const s = k->stats + 2 * b->group;
   const float *const scale = from(k->scale, b->param), inv_std = s->inv_std, mean = s->mean;
   const int32_t same = !scale || !k->tile.part_step, parts = same ? 1 : b->parts,
@@ -322,13 +394,10 @@ static void param_grad(const struct ts_normalize_grad_args* k, int32_t group, in
         for (int32_t i = 0; i < k->tile.inner; i += k->tile.block_inner) {
           const float *const dy = k->dy + line + p * k->tile.inner + i, *const x = k->x + line + p * k->tile.inner + i;
           const int32_t n = ts_min(k->tile.block_inner, k->tile.inner - i);
-          float plain = 0.0f, products = 0.0f;
-          TS_UNROLLED for (int32_t j = 0; j < n; ++j) {
-            plain += dy[j];
-            products = fmaf(dy[j], x[j] - s->mean, products);
-          }
-          dscale = fmaf(products, s->inv_std, dscale);
-          dbias += plain;
+          float sums[2] = {0.0f, 0.0f};
+          line_products(dy, x, n, s->mean, 1.0f, sums);
+          dscale = fmaf(sums[1], s->inv_std, dscale);
+          dbias += sums[0];
         }
     }
   }
@@ -368,7 +437,7 @@ static void param_grads(const struct ts_normalize_grad_args* k) {
 }
 
 /* The mean and the deviation of every group at hand, as they are given. */
-static void take_stats(const struct ts_normalize_grad_args* k) {
+TS_SET_UP void take_stats(const struct ts_normalize_grad_args* k) {
   int32_t lo, hi;
   ts_share(k->tile.outer * k->tile.groups, &lo, &hi);
   for (int32_t g = lo; g < hi; ++g) {
@@ -383,17 +452,18 @@ void ts_normalize_grad(void* args) {
   const struct ts_normalize_grad_args* const k = args;
   const struct ts_norm_tile* const t = &k->tile;
   const int32_t end = t->pass + t->passes;
-  const struct share mine = share_of(t);
+  struct share mine;
+  find_share(&mine, t);
   if (k->inv_std) take_stats(k);
   if (t->pass <= -2) group_stats(&mine, t, k->x, k->stats, 2, k->blocks, 0, 0);
   if (t->pass <= -1 && end > -1) group_stats(&mine, t, k->x, k->stats, 2, k->blocks, 1, 0);
   if (t->pass <= 0 && end > 0) {
-    FOR_EACH_BLOCK(&mine, t, block_products(k, &b, k->blocks + 2 * i));
+    FOR_EACH_RUN(&mine, t, run_products(k, &b, k->blocks + 2 * i));
     pi_cl_team_barrier();
     add_up_products(k, mine.each);
     pi_cl_team_barrier();
   }
   if (end < 2) return;
-  if (k->dx) FOR_EACH_BLOCK(&mine, t, block_grad(k, &b));
+  if (k->dx) FOR_EACH_RUN(&mine, t, run_grad(k, &b));
   if (!k->own && (k->dscale || k->dbias)) param_grads(k);
 }

@@ -11,9 +11,7 @@
 static inline int32_t ts_seek(int32_t rank, const int32_t* size, const int32_t* stride, int32_t at, int32_t* index) {
   int32_t offset = 0;
   for (int32_t d = rank - 1; d >= 0; --d) {
-    index[d] = 0;
-    if (size[d] == 1) continue;
-    const int32_t next = at / size[d];
+    const int32_t next = at < size[d] ? 0 : size[d] == 1 ? at : at / size[d];
     index[d] = at - next * size[d];
     at = next;
     offset += index[d] * stride[d];
