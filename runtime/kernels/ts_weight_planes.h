@@ -73,33 +73,134 @@ TS_APART void three_edges(const struct three* t, int32_t i, int32_t end, const f
     }                                                                                                        \
     dw[0] = s0, dw[1] = s1, dw[2] = s2;                                                                      \
   }
+/* Rows of positions that meet elements with three rows of taps: all nine sums at once. `down` is from one row of taps
+ * to the next. */
+/* Two taps of each row, three taps of a row, those of two positions. */
+#define NINE_EDGE(x, mid, last, s0, s1, s2, s3, s4, s5) \
+  TS_FETCH(u, (x)[0]);                                  \
+  TS_FETCH(v, (x)[1]);                                  \
+  TS_MADD(s0, d, u);                                    \
+  TS_FETCH(w, (mid)[0]);                                \
+  TS_MADD(s1, d, v);                                    \
+  TS_FETCH(u, (mid)[1]);                                \
+  TS_MADD(s2, d, w);                                    \
+  TS_FETCH(v, (last)[0]);                               \
+  TS_MADD(s3, d, u);                                    \
+  TS_FETCH(w, (last)[1]);                               \
+  TS_MADD(s4, d, v);                                    \
+  TS_MADD(s5, d, w);
+#define NINE_ROW(row, s0, s1, s2) \
+  TS_FETCH(u, row[0]);            \
+  TS_FETCH(v, row[1]);            \
+  TS_MADD(s0, d, u);              \
+  TS_FETCH(w, row[2]);            \
+  TS_MADD(s1, d, v);              \
+  TS_MADD(s2, d, w);
+#define NINE_PAIR_1(row, s0, s1, s2) \
+  TS_FETCH(u, row[0]);               \
+  TS_FETCH(v, row[1]);               \
+  TS_MADD(s0, d, u);                 \
+  TS_FETCH(w, row[2]);               \
+  TS_MADD(s1, d, v);                 \
+  TS_MADD(s0, e, v);                 \
+  TS_FETCH(u, row[3]);               \
+  TS_MADD(s2, d, w);                 \
+  TS_MADD(s1, e, w);                 \
+  TS_MADD(s2, e, u);
+#define NINE_PAIR_2(row, s0, s1, s2) \
+  TS_FETCH(u, row[0]);               \
+  TS_FETCH(v, row[1]);               \
+  TS_MADD(s0, d, u);                 \
+  TS_FETCH(w, row[2]);               \
+  TS_MADD(s1, d, v);                 \
+  TS_FETCH(u, row[3]);               \
+  TS_MADD(s2, d, w);                 \
+  TS_MADD(s0, e, w);                 \
+  TS_FETCH(v, row[4]);               \
+  TS_MADD(s1, e, u);                 \
+  TS_MADD(s2, e, v);
+#define NINE_MOVE(by) dy += (by), x += (by)*X_STEP, mid += (by)*X_STEP, last += (by)*X_STEP
+#define DEFINE_NINE(NAME, PAIR)                                                                                  \
+  TS_APART void NAME(const struct shape* s, const float* dy, const float* x, int32_t n, int32_t rows, float* dw, \
+                     int32_t down, int32_t usual) {                                                              \
+    float s0 = dw[0], s1 = dw[1], s2 = dw[2], s3 = dw[3], s4 = dw[4], s5 = dw[5], s6 = dw[6], s7 = dw[7];        \
+    float s8 = dw[8], d, e, u, v, w;                                                                             \
+    const float *mid = x + down, *last = mid + down;                                                             \
+    const int32_t dy_on = s->dy_y - n, x_on = s->x_y - n * X_STEP;                                               \
+    for (; rows > 0; --rows, dy += dy_on, x += x_on, mid += x_on, last += x_on) {                                \
+      if (usual & 1) {                                                                                           \
+        TS_FETCH(d, dy[-1]);                                                                                     \
+        NINE_EDGE((x + 1 - X_STEP), (mid + 1 - X_STEP), (last + 1 - X_STEP), s1, s2, s4, s5, s7, s8)             \
+      }                                                                                                          \
+      int32_t left = n;                                                                                          \
+      for (; left >= 2; left -= 2) {                                                                             \
+        TS_FETCH(d, dy[0]);                                                                                      \
+        TS_FETCH(e, dy[1]);                                                                                      \
+        PAIR(x, s0, s1, s2)                                                                                      \
+        PAIR(mid, s3, s4, s5)                                                                                    \
+        PAIR(last, s6, s7, s8)                                                                                   \
+        NINE_MOVE(2);                                                                                            \
+      }                                                                                                          \
+      if (left > 0) {                                                                                            \
+        TS_FETCH(d, dy[0]);                                                                                      \
+        NINE_ROW(x, s0, s1, s2)                                                                                  \
+        NINE_ROW(mid, s3, s4, s5)                                                                                \
+        NINE_ROW(last, s6, s7, s8)                                                                               \
+        NINE_MOVE(1);                                                                                            \
+      }                                                                                                          \
+      if (usual & 2) {                                                                                           \
+        TS_FETCH(d, dy[0]);                                                                                      \
+        NINE_EDGE(x, mid, last, s0, s1, s3, s4, s6, s7)                                                          \
+      }                                                                                                          \
+    }                                                                                                            \
+    dw[0] = s0, dw[1] = s1, dw[2] = s2, dw[3] = s3, dw[4] = s4, dw[5] = s5, dw[6] = s6, dw[7] = s7, dw[8] = s8;  \
+  }
 #define X_STEP 1
 DEFINE_THREE(three_taps)
+DEFINE_NINE(nine_taps, NINE_PAIR_1)
 #undef X_STEP
 #define X_STEP 2
 DEFINE_THREE(three_taps_by_two)
+DEFINE_NINE(nine_taps_by_two, NINE_PAIR_2)
 #undef X_STEP
 
-/* Positions of one slice by one slice of taps. */
+/* One row of positions by the rows of taps that it meets. */
+TS_APART void three_row(const struct three* t, const float* dy, const float* x, struct ts_reach r, int32_t down,
+                        int32_t stride, float* dw) {
+  const int32_t from = t->common.from, n = t->common.to - from;
+  x += r.first * down, dw += 3 * r.first;
+  for (int32_t k = r.taps; k > 0; --k, x += down, dw += 3) {
+    if (!t->usual) three_edges(t, 0, t->before, dy, x, stride, dw);
+    if (stride == 1)
+      three_taps(dy + from, x + from, n, dw, t->usual & 1, t->usual & 2);
+    else
+      three_taps_by_two(dy + from, x + 2 * from, n, dw, t->usual & 1, t->usual & 2);
+    if (!t->usual) three_edges(t, t->before, t->count, dy, x, stride, dw);
+  }
+}
+
+/* Positions of one slice by one slice of taps: rows that meet all of three rows of taps together, others one by one. */
 TS_APART void three_slice(const struct shape* s, const struct three* t, const float* dy, const float* x, float* dw) {
   const struct ts_conv_weights_args* p = s->p;
   const int32_t stride = p->stride[2], from = t->common.from, n = t->common.to - from;
   const int32_t down = p->dilation[1] * p->x_size[2], rows = p->kernel[1];
+  const int32_t end = p->x_size[1] - (rows - 1) * p->dilation[1]; /* from here on not all rows of taps are met */
   int32_t at = p->at[1];
-  for (int32_t y = p->y_size[1]; y > 0; --y, dy += s->dy_y, x += s->x_y, at += p->stride[1]) {
-    struct ts_reach r = {0, rows};
-    if (at < 0 || at + (rows - 1) * p->dilation[1] >= p->x_size[1])
-      r = ts_reach(at, p->x_size[1], rows, p->dilation[1]);
-    const float* row = x + r.first * down;
-    float* to = dw + 3 * r.first;
-    for (int32_t k = r.taps; k > 0; --k, row += down, to += 3) {
-      if (!t->usual) three_edges(t, 0, t->before, dy, row, stride, to);
+  for (int32_t y = p->y_size[1], count; y > 0; y -= count, dy += count * s->dy_y, x += count * s->x_y) {
+    const int32_t whole = at >= 0 && at < end;
+    count = 1;
+    if (whole && rows == 3 && (t->usual || !t->count)) {
+      count = ts_min(y, ts_above(end - at, p->stride[1]));
       if (stride == 1)
-        three_taps(dy + from, row + from, n, to, t->usual & 1, t->usual & 2);
+        nine_taps(s, dy + from, x + from, n, count, dw, down, t->usual);
       else
-        three_taps_by_two(dy + from, row + 2 * from, n, to, t->usual & 1, t->usual & 2);
-      if (!t->usual) three_edges(t, t->before, t->count, dy, row, stride, to);
+        nine_taps_by_two(s, dy + from, x + 2 * from, n, count, dw, down, t->usual);
+    } else {
+      struct ts_reach r = {0, rows};
+      if (!whole) r = ts_reach(at, p->x_size[1], rows, p->dilation[1]);
+      three_row(t, dy, x, r, down, stride, dw);
     }
+    at += count * p->stride[1];
   }
 }
 
