@@ -146,15 +146,21 @@ double weights(const ConvSpace& s, const Extents& t, int cores) {
   };
   double high = t.n * met(0) * met(1), wide = met(2), taps = kernel(0) * kernel(1) * kernel(2);
   double planes = t.g * t.m;
-  if (t.c == 1 && t.m < 4 && planes >= cores && w[2].kernel == 3 && w[2].dilation == 1 && w[2].stride <= 2)
-    return shared(planes, 350 + kernel(0) * kernel(1) * high * (100 + 10 * t.places[2]), cores);
+  if (t.c == 1 && t.m < 4 && planes >= cores && w[2].kernel == 3 && w[2].dilation == 1 && w[2].stride <= 2) {
+    double plane = w[1].kernel == 3 ? 950 + kernel(0) * high * (25 + 21.7 * t.places[2])
+                                    : 350 + kernel(0) * kernel(1) * high * (100 + 10 * t.places[2]);
+    return 1500 + shared(planes, plane, cores);
+  }
+  // A column of four input channels, or of two or three that are left; one that is left goes by taps of a row.
   double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
-  double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 2.5 : 1;
-  double four = 400 + high * (95 + (sixteen(cores) * part) * wide);
-  double row = 400 + high * (150 + (sixteen(cores) * columns / 4 * 1.1 * part) * t.places[2]);
-  double whole = t.g * lines * fours * taps, pieced = t.g * lines * rest * kernel(0) * kernel(1) * pieces;
-  double items = whole + pieced;
-  return 250 + std::ceil(items / cores) * (whole * four + pieced * row) / std::max(items, 1.0);
+  double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 3 : 1;
+  auto block = [&](double width) { return 190 + high * (44 + sixteen(cores) * part * width * wide); };
+  double row = 400 + high * (215 + (sixteen(cores) * columns / 4 * 1.1 * part) * t.places[2]);
+  double whole = t.g * lines * fours * taps, left = rest > 1 ? t.g * lines * taps : 0;
+  double pieced = rest == 1 ? t.g * lines * kernel(0) * kernel(1) * pieces : 0;
+  double items = whole + left + pieced, mine = std::ceil(items / cores);
+  double each = (whole * block(1) + left * block(rest == 3 ? 0.83 : 0.62) + pieced * row) / std::max(items, 1.0);
+  return 2000 + 330 * std::min(taps, mine) + mine * each;
 }
 
 }  // namespace

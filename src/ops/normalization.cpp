@@ -160,9 +160,11 @@ double block_cycles(const Space& space, std::span<const int64_t> tile, int cores
   auto share = [&](int64_t items) { return static_cast<double>((items + cores - 1) / cores); };
   double each = elements / static_cast<double>(std::max<int64_t>(blocks, 1));
   double fraction = static_cast<double>(tile[Pass]) / static_cast<double>(space.passes.count());
-  double of_block = each * per_element + passes * 130;
+  // Blocks that stand side by side are found together.
+  auto lines = groups * tile[Row] * (tile[Run] > 1 ? tile[Part] : 1);
+  double of_block = each * per_element + passes * 10, of_line = passes * 90;
   double of_group = 600 + 10 * static_cast<double>(tile[Row] * tile[Part] * tile[Run]);
-  return 1200 + fraction * (300 + share(blocks) * of_block + share(groups) * of_group);
+  return 900 + fraction * (600 + share(blocks) * of_block + share(lines) * of_line + share(groups) * of_group);
 }
 
 }  // namespace
@@ -211,8 +213,8 @@ KernelCall kernel_of(const NodeContext& n, const Normalization& d, const TileSym
 
 double cycles_of(const Normalization& d, std::span<const int64_t> tile, int cores) {
   auto space = space_of(d);
-  double each = d.y < 0 ? 0 : d.params == NormParams::Part && d.shape.inner == 1 ? 14 : 6.9;
-  if (!d.given) each += d.around_zero ? 5.5 : 9.3;
+  double each = d.y < 0 ? 0 : d.params == NormParams::Part && d.shape.inner == 1 ? 12 : 5.4;
+  if (!d.given) each += d.around_zero ? 4.8 : 7.8;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
 }
 
@@ -257,9 +259,9 @@ KernelCall kernel_of(const NodeContext& n, const NormalizationGrad& d, const Til
 double cycles_of(const NormalizationGrad& d, std::span<const int64_t> tile, int cores) {
   auto space = space_of(d);
   bool by_part = d.params == NormParams::Part && d.shape.inner == 1;
-  double each = d.inv_std < 0 ? 16 : 0;
-  if (space.passes.first < 1) each += by_part ? 16 : 10.5;
-  if (d.dx >= 0) each += by_part ? 15 : 10.5;
+  double each = d.inv_std < 0 ? 8 : 0;
+  if (space.passes.first < 1) each += by_part ? 15 : 8.5;
+  if (d.dx >= 0) each += by_part ? 14 : 9.4;
   if (!d.own() && (d.dscale >= 0 || d.dbias >= 0)) each += 20;
   return block_cycles(space, tile, cores, each, static_cast<double>(space.passes.count()));
 }
