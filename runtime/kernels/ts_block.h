@@ -20,11 +20,14 @@
 #define TS_ZERO(i, COLUMNS) COLUMNS(TS_SUM_ZERO_, i)
 #define TS_STEP(i, COLUMNS) COLUMNS(TS_SUM_STEP_, i)
 
-/* The loads of a step come before its multiply-adds: a load that is used at once costs a cycle. */
+/* The loads of a step come before its multiply-adds: a load that is used at once costs a cycle. What is marked stays in
+ * the order in which it stands. */
 #ifdef __riscv
 #define TS_LOADED(v) __asm__ volatile("" : "+f"(v))
+#define TS_MOVED(pointer) __asm__ volatile("" : "+r"(pointer))
 #else
 #define TS_LOADED(v) ((void)0)
+#define TS_MOVED(pointer) ((void)0)
 #endif
 /* With the offset in the instruction. */
 #define TS_LOAD_AT(v, pointer, at) \

@@ -8,38 +8,15 @@
 
 #include <math.h>
 
-#include "conv.h"
 #include "ts_block.h"
-#include "ts_window.h"
+#include "ts_conv_share.h"
 
-/* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
- * at + i * step + k * tap_step, by the weight w + k * w_step, for the output y + i * y_step. Positions in [low, high)
- * meet an element with every tap; the others are at an edge, and each of them is its own. */
-struct axis {
-  int32_t size, count, at, step, taps, tap_step, w, w_step, y, y_step;
-  int32_t low, high;
-};
-
-TS_APART void find_interior(struct axis* a) {
-  const int32_t span = (a->taps - 1) * a->tap_step;
-  if (a->taps == 0) {
-    a->low = 0, a->high = a->count;
-    return;
-  }
-  a->low = ts_min(ts_above(-(a->at + ts_min(span, 0)), a->step), a->count);
-  a->high = ts_min(ts_above(a->size - a->at - ts_max(span, 0), a->step), a->count);
-  if (a->high < a->low) a->high = a->low;
-}
-
-TS_APART struct ts_reach reach_of(const struct axis* a, int32_t position) {
-  const struct ts_reach all = {0, a->taps};
-  if (position >= a->low && position < a->high) return all;
-  return ts_reach(a->at + position * a->step, a->size, a->taps, a->tap_step);
-}
-
+/* Everything of one phase: axes z, y, x. */
 struct plane {
   const struct ts_conv_args* p;
-  struct axis z, y, x;
+  struct axis axis[3];
+  int32_t turn;
+  struct walk* k;
 };
 
 /* y[i] += w * x[i * step] for n outputs, which stand y_step apart. */
@@ -128,18 +105,20 @@ static void edge(const struct row* r, float* y, const float* x, const float* w, 
   *y = sum;
 }
 
-/* Where the edge positions of a row are, found once. */
+/* Where the edge positions of a row are, found once, and the positions [low, high) between them. */
 enum { EDGES = 8 };
 struct edges {
-  int32_t count, at[EDGES], first[EDGES], taps[EDGES];
+  int32_t count, low, high, at[EDGES], first[EDGES], taps[EDGES];
 };
-static void find_edges(struct edges* e, const struct axis* a) {
-  e->count = 0;
-  for (int32_t i = 0; i < a->count; ++i) {
-    if (i == a->low) i = a->high;
-    if (i == a->count || e->count == EDGES) return;
-    const struct ts_reach r = reach_of(a, i);
-    e->at[e->count] = i, e->first[e->count] = r.first, e->taps[e->count] = r.taps;
+static void find_edges(struct edges* e, struct axis* a) {
+  e->count = e->low = e->high = 0;
+  while (next_stretch(a, a->count)) {
+    if (a->reach.taps == a->taps) {
+      e->low = a->from, e->high = a->from + a->length;
+      continue;
+    }
+    if (e->count < EDGES)
+      e->at[e->count] = a->from, e->first[e->count] = a->reach.first, e->taps[e->count] = a->reach.taps;
     ++e->count;
   }
 }
@@ -153,14 +132,15 @@ static void three_row(const struct axis* a, const struct edges* e, const struct 
     else if (r->first)
       y[at] = 0.0f;
   }
-  if (a->high == a->low) return;
-  y += a->low, x += a->low * a->step;
+  const int32_t inside = e->high - e->low;
+  if (inside == 0) return;
+  y += e->low, x += e->low * a->step;
   if (a->step == 2)
-    three_taps_by_two(r, y, x, w, a->high - a->low);
+    three_taps_by_two(r, y, x, w, inside);
   else if (a->tap_step > 0)
-    three_taps(r, y, x, w, a->high - a->low);
+    three_taps(r, y, x, w, inside);
   else
-    three_taps_back(r, y, x, w, a->high - a->low);
+    three_taps_back(r, y, x, w, inside);
 }
 
 /* Rows [y, end) of one slice of a plane, whose tap 0 of position (0, 0) meets x by w. */
@@ -172,22 +152,22 @@ struct slice {
 static void rows_of_slice(const struct plane* a, const struct edges* e, const struct slice* t, int32_t y, int32_t end,
                           int32_t three) {
   const struct ts_conv_args* p = a->p;
-  const int32_t x_row = a->y.tap_step * p->x_size[2], w_row = a->y.w_step * p->kernel[2];
-  const int32_t n = a->x.count, y_step = a->x.y_step, down = a->y.y_step * p->y_size[2];
+  const struct axis *ay = &a->axis[1], *ax = &a->axis[2];
+  const int32_t x_row = ay->tap_step * ay->x_each, w_row = ay->w_step * ay->w_each;
+  const int32_t n = ax->count, y_step = ax->y_step, down = ay->y_step * ay->y_each;
   float* to = t->to + y * down;
-  struct row r = {a->y.taps, x_row, w_row, p->first};
+  struct row r = {ay->taps, x_row, w_row, p->first};
   for (; y < end; ++y, to += down) {
-    const struct ts_reach ry = reach_of(&a->y, y);
-    const float* x = t->x + y * a->y.step * p->x_size[2] + ry.first * x_row;
+    const struct ts_reach ry = ts_reach(ay->at + y * ay->step, ay->size, ay->taps, ay->tap_step);
+    const float* x = t->x + y * ay->step * ay->x_each + ry.first * x_row;
     const float* w = t->w + ry.first * w_row;
     r.rows = ry.taps;
     if (three && t->z_taps == 1) {
-      three_row(&a->x, e, &r, to, x, w);
+      three_row(ax, e, &r, to, x, w);
     } else {
       for (int32_t i = 0; i < n && r.first; ++i) to[i * y_step] = 0.0f;
       for (int32_t z = 0; z < t->z_taps; ++z)
-        for (int32_t k = 0; k < r.rows; ++k)
-          add_taps(&a->x, to, x + z * t->x_z + k * x_row, w + z * t->w_z + k * w_row);
+        for (int32_t k = 0; k < r.rows; ++k) add_taps(ax, to, x + z * t->x_z + k * x_row, w + z * t->w_z + k * w_row);
     }
     for (int32_t i = 0; t->b && i < n; ++i) to[i * y_step] += *t->b;
     for (int32_t i = 0; p->relu && p->last && i < n; ++i)
@@ -197,32 +177,32 @@ static void rows_of_slice(const struct plane* a, const struct edges* e, const st
 }
 
 /* Rows [lo, hi) of all planes. */
-TS_APART void rows_of_planes(const struct plane* a, int32_t lo, int32_t hi) {
+TS_APART void rows_of_planes(struct plane* a, int32_t lo, int32_t hi) {
   const struct ts_conv_args* p = a->p;
-  const int32_t x_y = p->x_size[2], x_z = x_y * p->x_size[1], x_plane = x_z * p->x_size[0];
-  const int32_t y_y = p->y_size[2], y_z = y_y * p->y_size[1], y_plane = y_z * p->y_size[0];
-  const int32_t k_y = p->kernel[2], k_z = k_y * p->kernel[1];
+  const struct axis *az = &a->axis[0], *ay = &a->axis[1], *ax = &a->axis[2];
+  const int32_t x_plane = az->x_each * p->x_size[0], y_plane = az->y_each * p->y_size[0];
   struct edges edges;
-  find_edges(&edges, &a->x);
-  const int32_t three = has_three(&a->x) && a->x.count - (a->x.high - a->x.low) <= EDGES;
-  int32_t number = lo / a->y.count, y = lo - number * a->y.count; /* of the slice, and the row in it */
-  int32_t plane = a->z.count == 1 ? number : number / a->z.count, z = number - plane * a->z.count;
-  int32_t image = p->m == 1 ? plane : plane / p->m, m = plane - image * p->m;
+  find_edges(&edges, &a->axis[2]);
+  const int32_t three = has_three(ax) && edges.count <= EDGES;
+  int32_t number = lo / ay->count, y = lo - number * ay->count; /* of the slice, and the row in it */
+  int32_t plane = quotient(number, az->count), z = number - plane * az->count;
+  int32_t image = quotient(plane, p->m), m = plane - image * p->m;
   while (lo < hi) {
-    const int32_t end = ts_min(a->y.count, y + hi - lo), group = p->n == 1 ? image : image % p->g;
-    const struct ts_reach rz = reach_of(&a->z, z);
+    const int32_t end = ts_min(ay->count, y + hi - lo), group = image - quotient(image, p->g) * p->g;
+    const struct ts_reach rz = ts_reach(az->at + z * az->step, az->size, az->taps, az->tap_step);
     const struct slice t = {
-        p->y + (image * p->m + m) * y_plane + (a->z.y + z * a->z.y_step) * y_z + a->y.y * y_y + a->x.y,
-        p->x + image * x_plane + (a->z.at + z * a->z.step + rz.first * a->z.tap_step) * x_z + a->y.at * x_y + a->x.at,
-        p->w + group * p->w_g + m * p->w_m + (a->z.w + rz.first * a->z.w_step) * k_z + a->y.w * k_y + a->x.w,
+        p->y + (image * p->m + m) * y_plane + (az->y + z * az->y_step) * az->y_each + ay->y * ay->y_each + ax->y,
+        p->x + image * x_plane + (az->at + z * az->step + rz.first * az->tap_step) * az->x_each + ay->at * ay->x_each +
+            ax->at,
+        p->w + group * p->w_g + m * p->w_m + (az->w + rz.first * az->w_step) * az->w_each + ay->w * ay->w_each + ax->w,
         p->last && p->b ? p->b + group * p->m + m : NULL,
         rz.taps,
-        a->z.tap_step * x_z,
-        a->z.w_step * k_z};
+        az->tap_step * az->x_each,
+        az->w_step * az->w_each};
     rows_of_slice(a, &edges, &t, y, end, three);
     lo += end - y;
     y = 0;
-    if (++z < a->z.count) continue;
+    if (++z < az->count) continue;
     z = 0;
     if (++m < p->m) continue;
     m = 0, ++image;

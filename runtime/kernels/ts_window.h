@@ -18,10 +18,9 @@ struct ts_reach {
   int32_t first, taps;
 };
 static inline struct ts_reach ts_reach(int32_t at, int32_t size, int32_t taps, int32_t step) {
-  const int32_t before = step > 0 ? ts_above(-at, step) : ts_above(at - size + 1, -step);
-  const int32_t until = step > 0 ? ts_above(size - at, step) : ts_above(at + 1, -step);
-  const int32_t first = ts_min(before, taps);
-  const struct ts_reach r = {first, ts_max(ts_min(until, taps) - first, 0)};
+  if (step < 0) at = size - 1 - at, step = -step; /* from the other end */
+  const int32_t first = ts_min(ts_above(-at, step), taps), until = ts_min(ts_above(size - at, step), taps);
+  const struct ts_reach r = {first, ts_max(until - first, 0)};
   return r;
 }
 
