@@ -25,9 +25,11 @@
 #ifdef __riscv
 #define TS_LOADED(v) __asm__ volatile("" : "+f"(v))
 #define TS_MOVED(pointer) __asm__ volatile("" : "+r"(pointer))
+#define TS_LOAD(v, from) __asm__ volatile("flw %0, %1" : "=f"(v) : "m"(from))
 #else
 #define TS_LOADED(v) ((void)0)
 #define TS_MOVED(pointer) ((void)0)
+#define TS_LOAD(v, from) ((v) = (from))
 #endif
 /* With the offset in the instruction. */
 #define TS_LOAD_AT(v, pointer, at) \

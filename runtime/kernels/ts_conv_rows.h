@@ -11,12 +11,10 @@
 #include "ts_block.h"
 #include "ts_conv_share.h"
 
-/* Everything of one phase: axes z, y, x. */
+/* Everything of one phase. */
 struct plane {
   const struct ts_conv_args* p;
-  struct axis axis[3];
-  int32_t turn;
-  struct walk* k;
+  struct axis none, z, y, x; /* none: what comes before all others */
 };
 
 /* y[i] += w * x[i * step] for n outputs, which stand y_step apart. */
@@ -37,8 +35,7 @@ TS_APART void add_taps(const struct axis* a, float* y, const float* x, const flo
     const int32_t at = a->at + k * a->tap_step;
     const int32_t from = a->step == 1 ? ts_max(-at, 0) : ts_above(-at, a->step);
     const int32_t to = ts_min(a->step == 1 ? a->size - at : ts_above(a->size - at, a->step), a->count);
-    add_tap(y + from * a->y_step, a->y_step, x + k * a->tap_step + from * a->step, a->step, w[k * a->w_step],
-            to - from);
+    add_tap(y + from * a->y_step, a->y_step, x + k * a->tap_step + from * a->step, a->step, w[k * a->w_tap], to - from);
   }
 }
 
@@ -90,7 +87,7 @@ DEFINE_THREE(three_taps_by_two)
 #undef X_TAP
 
 static int32_t has_three(const struct axis* a) {
-  return a->taps == 3 && a->w_step == 1 && a->y_step == 1 &&
+  return a->taps == 3 && a->w_tap == 1 && a->y_step == 1 &&
          ((a->step == 1 && (a->tap_step == 1 || a->tap_step == -1)) || (a->step == 2 && a->tap_step == 1));
 }
 
@@ -113,12 +110,11 @@ struct edges {
 static void find_edges(struct edges* e, struct axis* a) {
   e->count = e->low = e->high = 0;
   while (next_stretch(a, a->count)) {
-    if (a->reach.taps == a->taps) {
+    if (a->met == a->taps) {
       e->low = a->from, e->high = a->from + a->length;
       continue;
     }
-    if (e->count < EDGES)
-      e->at[e->count] = a->from, e->first[e->count] = a->reach.first, e->taps[e->count] = a->reach.taps;
+    if (e->count < EDGES) e->at[e->count] = a->from, e->first[e->count] = a->first, e->taps[e->count] = a->met;
     ++e->count;
   }
 }
@@ -152,9 +148,9 @@ struct slice {
 static void rows_of_slice(const struct plane* a, const struct edges* e, const struct slice* t, int32_t y, int32_t end,
                           int32_t three) {
   const struct ts_conv_args* p = a->p;
-  const struct axis *ay = &a->axis[1], *ax = &a->axis[2];
-  const int32_t x_row = ay->tap_step * ay->x_each, w_row = ay->w_step * ay->w_each;
-  const int32_t n = ax->count, y_step = ax->y_step, down = ay->y_step * ay->y_each;
+  const struct axis *ay = &a->y, *ax = &a->x;
+  const int32_t x_row = ay->x_tap, w_row = ay->w_tap;
+  const int32_t n = ax->count, y_step = ax->y_step, down = ay->y_step;
   float* to = t->to + y * down;
   struct row r = {ay->taps, x_row, w_row, p->first};
   for (; y < end; ++y, to += down) {
@@ -176,13 +172,16 @@ static void rows_of_slice(const struct plane* a, const struct edges* e, const st
   }
 }
 
-/* Rows [lo, hi) of all planes. */
-TS_APART void rows_of_planes(struct plane* a, int32_t lo, int32_t hi) {
+/* This core's rows of all planes. */
+TS_APART void rows_of_planes(struct plane* a) {
   const struct ts_conv_args* p = a->p;
-  const struct axis *az = &a->axis[0], *ay = &a->axis[1], *ax = &a->axis[2];
-  const int32_t x_plane = az->x_each * p->x_size[0], y_plane = az->y_each * p->y_size[0];
+  const struct axis *az = &a->z, *ay = &a->y, *ax = &a->x;
+  const int32_t x_plane = p->x_size[0] * p->x_size[1] * p->x_size[2];
+  const int32_t y_plane = p->y_size[0] * p->y_size[1] * p->y_size[2];
+  int32_t lo, hi;
+  ts_share(p->n * p->g * p->m * az->count * ay->count, &lo, &hi);
   struct edges edges;
-  find_edges(&edges, &a->axis[2]);
+  find_edges(&edges, &a->x);
   const int32_t three = has_three(ax) && edges.count <= EDGES;
   int32_t number = lo / ay->count, y = lo - number * ay->count; /* of the slice, and the row in it */
   int32_t plane = quotient(number, az->count), z = number - plane * az->count;
@@ -190,15 +189,14 @@ TS_APART void rows_of_planes(struct plane* a, int32_t lo, int32_t hi) {
   while (lo < hi) {
     const int32_t end = ts_min(ay->count, y + hi - lo), group = image - quotient(image, p->g) * p->g;
     const struct ts_reach rz = ts_reach(az->at + z * az->step, az->size, az->taps, az->tap_step);
-    const struct slice t = {
-        p->y + (image * p->m + m) * y_plane + (az->y + z * az->y_step) * az->y_each + ay->y * ay->y_each + ax->y,
-        p->x + image * x_plane + (az->at + z * az->step + rz.first * az->tap_step) * az->x_each + ay->at * ay->x_each +
-            ax->at,
-        p->w + group * p->w_g + m * p->w_m + (az->w + rz.first * az->w_step) * az->w_each + ay->w * ay->w_each + ax->w,
-        p->last && p->b ? p->b + group * p->m + m : NULL,
-        rz.taps,
-        az->tap_step * az->x_each,
-        az->w_step * az->w_each};
+    const struct slice t = {p->y + (image * p->m + m) * y_plane + az->y + z * az->y_step + ay->y + ax->y,
+                            p->x + image * x_plane + (az->at + z * az->step) * az->x_each + rz.first * az->x_tap +
+                                ay->at * ay->x_each + ax->at,
+                            p->w + group * p->w_g + m * p->w_m + az->w + rz.first * az->w_tap + ay->w + ax->w,
+                            p->last && p->b ? p->b + group * p->m + m : NULL,
+                            rz.taps,
+                            az->x_tap,
+                            az->w_tap};
     rows_of_slice(a, &edges, &t, y, end, three);
     lo += end - y;
     y = 0;

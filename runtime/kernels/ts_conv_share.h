@@ -9,37 +9,40 @@
 #include "conv.h"
 #include "ts_window.h"
 
+/* a / b where most often nothing is to be divided. */
+TS_SMALL int32_t quotient(int32_t a, int32_t b) {
+  if (a < b) return 0;
+  return b == 1 ? a : a / b;
+}
+
 /* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
- * at + i * step + k * tap_step, by the weight w + k * w_step, for the output y + i * y_step. Neighbours along it stand
- * x_each elements apart in x, w_each in the weights, y_each in y. */
+ * at + i * step + k * tap_step. Neighbouring elements along it stand x_each apart; the weight is the one at
+ * w + k * w_tap, the output the one at y + i * y_step. */
 struct axis {
-  int32_t size, count, at, step, taps, tap_step, w, w_step, y, y_step;
-  int32_t x_each, w_each, y_each;
-  int32_t from, length; /* a stretch: so many positions, which meet elements with the same taps */
-  struct ts_reach reach;
-  int32_t x_at, w_at, y_at; /* where its first position and tap meet, in elements along this axis */
+  int32_t size, count, at, step, taps, tap_step;
+  int32_t x_each, x_tap, w, w_tap, y, y_step;
+  int32_t from, length, first, met; /* a stretch: positions that meet elements with the same taps */
+  int32_t x_at, w_at, y_at;         /* what its first position and tap are about, along this axis and those before it */
 };
 
 /* The first stretch, or the one after the last one that was given; 0 where there is none. A position at an edge is its
  * own, those that meet an element with every tap are together, up to `most` of them. */
 TS_SMALL int32_t next_stretch(struct axis* a, int32_t most) {
-  a->from += a->length;
-  a->length = 0;
-  const int32_t left = a->count - a->from;
-  if (left <= 0) {
-    a->from = 0;
-    return 0;
+  const int32_t from = a->from + a->length, left = a->count - from, size = a->size;
+  a->from = a->length = 0;
+  if (left <= 0) return 0;
+  int32_t at = a->at + from * a->step, first = 0, met = 0, length = 1;
+  while (first < a->taps && (uint32_t)at >= (uint32_t)size) ++first, at += a->tap_step;
+  a->x_at = a[-1].x_at + at * a->x_each;
+  a->w_at = a[-1].w_at + a->w + first * a->w_tap;
+  a->y_at = a[-1].y_at + a->y + from * a->y_step;
+  while (first + met < a->taps && (uint32_t)at < (uint32_t)size) ++met, at += a->tap_step;
+  if (met == a->taps) {
+    const int32_t last =
+        ts_max(at - a->tap_step, at - met * a->tap_step); /* of the elements that the first one meets */
+    length = ts_min(ts_min(quotient(size - 1 - last, a->step) + 1, left), most);
   }
-  const int32_t at = a->at + a->from * a->step;
-  a->reach = ts_reach(at, a->size, a->taps, a->tap_step);
-  a->x_at = (at + a->reach.first * a->tap_step) * a->x_each;
-  a->w_at = (a->w + a->reach.first * a->w_step) * a->w_each;
-  a->y_at = (a->y + a->from * a->y_step) * a->y_each;
-  a->length = 1;
-  if (a->reach.taps == a->taps) {
-    const int32_t beyond = ts_max((a->taps - 1) * a->tap_step, 0);
-    a->length = ts_min(ts_min(ts_above(a->size - at - beyond, a->step), left), most);
-  }
+  a->from = from, a->length = length, a->first = first, a->met = met;
   return 1;
 }
 
@@ -54,12 +57,6 @@ TS_SMALL void share_by_turns(int32_t items, int32_t* turn, int32_t* lo, int32_t*
 
 static inline int32_t quarters(int32_t n) {
   return (int32_t)((uint32_t)(n + 3) / 4);
-}
-
-/* a / b where most often nothing is to be divided. */
-TS_SMALL int32_t quotient(int32_t a, int32_t b) {
-  if (a < b) return 0;
-  return b == 1 ? a : a / b;
 }
 
 #endif
