@@ -12,6 +12,7 @@ struct walk {
   int32_t w_c, w_z, w_y, w_x;
   const float* w;
   int32_t w_m, y_m, first, relu;
+  int32_t beside; /* where two or three taps stand side by side: 1 along the elements, -1 against them */
   const float* b; /* where the channels end and there is a bias; else NULL */
   const float* from[4];
   float* to[4];
@@ -159,17 +160,17 @@ DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS, 0, taps)
   --n;          \
   TS_MOVED(n);
 
-#define ANY_TAPS_4_4(ROWS, COLUMNS)                                                                                \
-  const int32_t w_by = w_x, x_by = x_x;                                                                            \
-  int32_t x = taps;                                                                                                \
-  float a0, a1, a2, a3, b0, b1, b2, b3;                                                                            \
-  do {                                                                                                             \
-    A(0, 0)                                                                                                        \
-    B(0, 0) A(1, 0) F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0) F(0, 1) B(3, 0) F(1, 1) Q(0)   \
-        F(2, 1) Q(1) F(3, 1) Q(2) F(0, 2) Q(3) F(1, 2) P(0) F(2, 2) P(1) F(3, 2) P(2) F(0, 3) P(3) F(1, 3) LESS(x) \
-            F(2, 3) F(3, 3)                                                                                        \
-  } while (x > 0);                                                                                                 \
-  MOVE(ROWS, COLUMNS, w_y, x_y)                                                                                    \
+#define ANY_TAPS_4_4(ROWS, COLUMNS)                                                                                   \
+  const int32_t w_by = w_x, x_by = x_x;                                                                               \
+  int32_t x = taps;                                                                                                   \
+  float a0, a1, a2, a3, b0, b1, b2, b3;                                                                               \
+  do {                                                                                                                \
+    A(0, 0)                                                                                                           \
+    B(0, 0)                                                                                                           \
+    A(1, 0) F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0) F(0, 1) B(3, 0) F(1, 1) Q(0) F(2, 1) Q(1) \
+        F(3, 1) Q(2) F(0, 2) Q(3) F(1, 2) P(0) F(2, 2) P(1) F(3, 2) P(2) F(0, 3) P(3) F(1, 3) LESS(x) F(2, 3) F(3, 3) \
+  } while (x > 0);                                                                                                    \
+  MOVE(ROWS, COLUMNS, w_y, x_y)                                                                                       \
   --y;
 DEFINE_BLOCKS(block_4_4, 4, 4, ANY_TAPS_4_4, 0, taps)
 
@@ -179,9 +180,10 @@ DEFINE_BLOCKS(block_4_4, 4, 4, ANY_TAPS_4_4, 0, taps)
   float a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3;                                                \
   if (taps < 3) goto less;                                                                                             \
   A(0, 0)                                                                                                              \
-  B(0, 0) A(1, 0) F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0) F(0, 1) B(3, 0) F(1, 1) C(0, 1)      \
-      F(2, 1) D(0, ONE) F(3, 1) C(1, 1) F(0, 2) C(2, 1) F(1, 2) C(3, 1) F(2, 2) D(1, ONE) F(3, 2) D(2, ONE) F(0, 3)    \
-          D(3, ONE) F(1, 3) A(0, 2) F(2, 3) B(0, TWO) F(3, 3) A(1, 2) two                                              \
+  B(0, 0)                                                                                                              \
+  A(1, 0) F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0) F(0, 1) B(3, 0) F(1, 1) C(0, 1) F(2, 1)      \
+      D(0, ONE) F(3, 1) C(1, 1) F(0, 2) C(2, 1) F(1, 2) C(3, 1) F(2, 2) D(1, ONE) F(3, 2) D(2, ONE) F(0, 3) D(3, ONE)  \
+          F(1, 3) A(0, 2) F(2, 3) B(0, TWO) F(3, 3) A(1, 2) two                                                        \
       : G(0, 0) A(2, 2) G(1, 0) A(3, 2) G(2, 0) B(1, TWO) G(3, 0) B(2, TWO) G(0, 1) B(3, TWO) G(1, 1) Q(0) G(2, 1)     \
             Q(1) G(3, 1) Q(2) G(0, 2) Q(3) G(1, 2) P(0) G(2, 2) P(1) G(3, 2) P(2) G(0, 3) P(3) G(1, 3) LESS(y) G(2, 3) \
                 G(3, 3) TS_ROWS_4(SUMS, F) continue;                                                                   \
@@ -199,7 +201,10 @@ TS_SMALL void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) 
   for (int32_t i = 0; i < rows; ++i) {
     struct cursor here = *at;
     here.y += i * k->y_m;
-    (at->left == 1 ? block_1_1 : block_1_4)(k, &here);
+    if (at->left == 1)
+      block_1_1(k, &here);
+    else
+      block_1_4(k, &here);
     k->w += k->w_m;
     if (k->b) ++k->b;
   }
@@ -212,9 +217,8 @@ struct work {
   struct plane a;
 };
 
-/* The taps of a rectangle, and who takes four channels by four positions. */
-typedef void blocks(struct walk*, struct cursor*);
-TS_SMALL blocks* set_taps(struct work* o) {
+/* The taps of a rectangle. */
+TS_SMALL void set_taps(struct work* o) {
   struct walk* k = &o->k;
   const struct plane* a = &o->a;
   const int32_t w_c = a->p->w_c;
@@ -228,8 +232,7 @@ TS_SMALL blocks* set_taps(struct work* o) {
   const int32_t x_end = k->y * k->x_y, w_end = k->y * k->w_y;
   k->x_z = a->z.x_tap - x_end, k->w_z = a->z.w_tap - w_end;
   k->x_c = o->x_c - k->z * a->z.x_tap + k->x_z, k->w_c = w_c - k->z * a->z.w_tap + k->w_z;
-  if (k->w_x != 1 || k->x < 2 || k->x > 3) return block_4_4;
-  return k->x_x == 1 ? three_4_4 : k->x_x == -1 ? back_4_4 : block_4_4;
+  k->beside = k->w_x == 1 && (uint32_t)(k->x - 2) < 2 ? k->x_x : 0;
 }
 
 /* This core's blocks of a rectangle of positions with the same taps: of four positions each, by every four channels of
@@ -242,7 +245,7 @@ TS_SMALL void rectangle(struct work* o) {
   int32_t lo, hi;
   share_by_turns(p->n * p->g * lines * each, &o->turn, &lo, &hi);
   if (lo == hi) return;
-  blocks* const four = set_taps(o);
+  set_taps(o);
   const int32_t x_step = a->x.step, y_step = a->x.y_step, x_down = a->y.step * a->y.x_each, y_down = a->y.y_step;
   k->width = wide, k->x_step = x_step, k->y_step = y_step;
   k->x_turn = x_down - wide * x_step, k->y_turn = y_down - wide * y_step;
@@ -260,8 +263,14 @@ TS_SMALL void rectangle(struct work* o) {
     k->b = p->b && p->last ? p->b + group * p->m + m : NULL;
     if (p->m - m < 4)
       one_by_one(k, &at, p->m - m);
+    else if (at.left == 1)
+      block_4_1(k, &at);
+    else if (k->beside == 1)
+      three_4_4(k, &at);
+    else if (k->beside == -1)
+      back_4_4(k, &at);
     else
-      (at.left == 1 ? block_4_1 : four)(k, &at);
+      block_4_4(k, &at);
     lo += here;
   } while (lo < hi);
 }
