@@ -160,36 +160,46 @@ DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS, 0, taps)
   --n;          \
   TS_MOVED(n);
 
-#define ANY_TAPS_4_4(ROWS, COLUMNS)                                                                                   \
-  const int32_t w_by = w_x, x_by = x_x;                                                                               \
-  int32_t x = taps;                                                                                                   \
-  float a0, a1, a2, a3, b0, b1, b2, b3;                                                                               \
-  do {                                                                                                                \
-    A(0, 0)                                                                                                           \
-    B(0, 0)                                                                                                           \
-    A(1, 0) F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0) F(0, 1) B(3, 0) F(1, 1) Q(0) F(2, 1) Q(1) \
-        F(3, 1) Q(2) F(0, 2) Q(3) F(1, 2) P(0) F(2, 2) P(1) F(3, 2) P(2) F(0, 3) P(3) F(1, 3) LESS(x) F(2, 3) F(3, 3) \
-  } while (x > 0);                                                                                                    \
-  MOVE(ROWS, COLUMNS, w_y, x_y)                                                                                       \
+/* The order is what matters here. */
+/* clang-format off */
+#define ANY_TAPS_4_4(ROWS, COLUMNS)                                                                  \
+  const int32_t w_by = w_x, x_by = x_x;                                                              \
+  int32_t x = taps;                                                                                  \
+  float a0, a1, a2, a3, b0, b1, b2, b3;                                                              \
+  do {                                                                                               \
+    A(0, 0) B(0, 0) A(1, 0)                                                                          \
+    F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0)                                  \
+    F(0, 1) B(3, 0) F(1, 1) Q(0)    F(2, 1) Q(1)    F(3, 1) Q(2)                                     \
+    F(0, 2) Q(3)    F(1, 2) P(0)    F(2, 2) P(1)    F(3, 2) P(2)                                     \
+    F(0, 3) P(3)    F(1, 3) LESS(x) F(2, 3)         F(3, 3)                                          \
+  } while (x > 0);                                                                                   \
+  MOVE(ROWS, COLUMNS, w_y, x_y)                                                                      \
   --y;
-DEFINE_BLOCKS(block_4_4, 4, 4, ANY_TAPS_4_4, 0, taps)
 
 /* Two or three taps side by side, along the elements or against them: the offsets stand in the instructions. */
-#define UP_TO_THREE(ONE, TWO)                                                                                          \
-  const int32_t w_by = w_y, x_by = x_y;                                                                                \
-  float a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3;                                                \
-  if (taps < 3) goto less;                                                                                             \
-  A(0, 0)                                                                                                              \
-  B(0, 0)                                                                                                              \
-  A(1, 0) F(0, 0) A(2, 0) F(1, 0) A(3, 0) F(2, 0) B(1, 0) F(3, 0) B(2, 0) F(0, 1) B(3, 0) F(1, 1) C(0, 1) F(2, 1)      \
-      D(0, ONE) F(3, 1) C(1, 1) F(0, 2) C(2, 1) F(1, 2) C(3, 1) F(2, 2) D(1, ONE) F(3, 2) D(2, ONE) F(0, 3) D(3, ONE)  \
-          F(1, 3) A(0, 2) F(2, 3) B(0, TWO) F(3, 3) A(1, 2) two                                                        \
-      : G(0, 0) A(2, 2) G(1, 0) A(3, 2) G(2, 0) B(1, TWO) G(3, 0) B(2, TWO) G(0, 1) B(3, TWO) G(1, 1) Q(0) G(2, 1)     \
-            Q(1) G(3, 1) Q(2) G(0, 2) Q(3) G(1, 2) P(0) G(2, 2) P(1) G(3, 2) P(2) G(0, 3) P(3) G(1, 3) LESS(y) G(2, 3) \
-                G(3, 3) TS_ROWS_4(SUMS, F) continue;                                                                   \
-  less:                                                                                                                \
-  C(0, 1) C(1, 1) C(2, 1) C(3, 1) D(0, ONE) D(1, ONE) D(2, ONE) D(3, ONE) A(0, 2) B(0, TWO) A(1, 2) goto two;
-#define SUMS(j, F) F(0, j) F(1, j) F(2, j) F(3, j)
+#define UP_TO_THREE(ONE, TWO)                                                                        \
+  const int32_t w_by = w_y, x_by = x_y;                                                              \
+  float a0, a1, a2, a3, b0, b1, b2, b3, c0, c1, c2, c3, d0, d1, d2, d3;                              \
+  if (taps < 3) goto less;                                                                           \
+  A(0, 0) B(0, 0) A(1, 0)                                                                            \
+  F(0, 0) A(2, 0)   F(1, 0) A(3, 0)   F(2, 0) B(1, 0)   F(3, 0) B(2, 0)                              \
+  F(0, 1) B(3, 0)   F(1, 1) C(0, 1)   F(2, 1) D(0, ONE) F(3, 1) C(1, 1)                              \
+  F(0, 2) C(2, 1)   F(1, 2) C(3, 1)   F(2, 2) D(1, ONE) F(3, 2) D(2, ONE)                            \
+  F(0, 3) D(3, ONE) F(1, 3) A(0, 2)   F(2, 3) B(0, TWO) F(3, 3) A(1, 2)                              \
+  two:                                                                                               \
+  G(0, 0) A(2, 2)   G(1, 0) A(3, 2)   G(2, 0) B(1, TWO) G(3, 0) B(2, TWO)                            \
+  G(0, 1) B(3, TWO) G(1, 1) Q(0)      G(2, 1) Q(1)      G(3, 1) Q(2)                                 \
+  G(0, 2) Q(3)      G(1, 2) P(0)      G(2, 2) P(1)      G(3, 2) P(2)                                 \
+  G(0, 3) P(3)      G(1, 3) LESS(y)   G(2, 3)           G(3, 3)                                      \
+  F(0, 0) F(1, 0) F(2, 0) F(3, 0) F(0, 1) F(1, 1) F(2, 1) F(3, 1)                                    \
+  F(0, 2) F(1, 2) F(2, 2) F(3, 2) F(0, 3) F(1, 3) F(2, 3) F(3, 3)                                    \
+  continue;                                                                                          \
+  less:                                                                                              \
+  C(0, 1) C(1, 1) C(2, 1) C(3, 1) D(0, ONE) D(1, ONE) D(2, ONE) D(3, ONE)                            \
+  A(0, 2) B(0, TWO) A(1, 2)                                                                          \
+  goto two;
+/* clang-format on */
+DEFINE_BLOCKS(block_4_4, 4, 4, ANY_TAPS_4_4, 0, taps)
 #define THREE_TAPS(ROWS, COLUMNS) UP_TO_THREE(1, 2)
 #define THREE_TAPS_BACK(ROWS, COLUMNS) UP_TO_THREE(-1, -2)
 DEFINE_BLOCKS(back_4_4, 4, 4, THREE_TAPS_BACK, 3 - taps, 0)
