@@ -107,7 +107,7 @@ enum { EDGES = 8 };
 struct edges {
   int32_t count, low, high, at[EDGES], first[EDGES], taps[EDGES];
 };
-static void find_edges(struct edges* e, struct axis* a) {
+TS_SMALL void find_edges(struct edges* e, struct axis* a) {
   e->count = e->low = e->high = 0;
   while (next_stretch(a, a->count)) {
     if (a->met == a->taps) {
@@ -151,11 +151,16 @@ static void rows_of_slice(const struct plane* a, const struct edges* e, const st
   const struct axis *ay = &a->y, *ax = &a->x;
   const int32_t x_row = ay->x_tap, w_row = ay->w_tap;
   const int32_t n = ax->count, y_step = ax->y_step, down = ay->y_step;
+  const int32_t span = (ay->taps - 1) * ay->tap_step, along = ay->step * ay->x_each;
+  int32_t at = ay->at + y * ay->step;
+  const float* x0 = t->x + y * along;
   float* to = t->to + y * down;
   struct row r = {ay->taps, x_row, w_row, p->first};
-  for (; y < end; ++y, to += down) {
-    const struct ts_reach ry = ts_reach(ay->at + y * ay->step, ay->size, ay->taps, ay->tap_step);
-    const float* x = t->x + y * ay->step * ay->x_each + ry.first * x_row;
+  for (; y < end; ++y, at += ay->step, x0 += along, to += down) {
+    struct ts_reach ry = {0, ay->taps};
+    if ((uint32_t)at >= (uint32_t)ay->size || (uint32_t)(at + span) >= (uint32_t)ay->size)
+      ry = ts_reach(at, ay->size, ay->taps, ay->tap_step);
+    const float* x = x0 + ry.first * x_row;
     const float* w = t->w + ry.first * w_row;
     r.rows = ry.taps;
     if (three && t->z_taps == 1) {

@@ -24,6 +24,9 @@ double sixteen(int cores) {
   return cores > 4 ? 38 : 29;
 }
 
+// The cores set up their walks with code that the caches have forgotten since the last call, in part or most of it.
+constexpr double kBlocksStart = 1800, kRowsStart = 3000;
+
 double shared(double items, double each, int cores) {
   return 250 + std::ceil(items / cores) * each;
 }
@@ -95,21 +98,22 @@ double small(const ConvSpace& s, const Extents& t, int cores) {
   auto& w = s.conv.window.axes;
   bool three = w[2].kernel == 3 && w[2].dilation == 1;
   if (t.c == 1 && t.m < 4)
-    return rows(t.n * t.g * t.m, t.places[0] * t.places[1], t.places[2], static_cast<double>(w[0].kernel * w[1].kernel),
-                static_cast<double>(w[2].kernel), three && w[2].stride <= 2, w[2].stride == 2, cores);
+    return kRowsStart + rows(t.n * t.g * t.m, t.places[0] * t.places[1], t.places[2],
+                             static_cast<double>(w[0].kernel * w[1].kernel), static_cast<double>(w[2].kernel),
+                             three && w[2].stride <= 2, w[2].stride == 2, cores);
   std::array<BlockAxis, 3> axes;
   std::array<double, 3> whole;
   for (size_t i = 0; i < 3; ++i) {
     axes[i] = {t.places[i], edge_positions(w[i]), static_cast<double>(w[i].kernel)};
     whole[i] = static_cast<double>(w[i].out);
   }
-  return mean_of_blocks(axes, whole, t.n * t.g, t.m, t.c, three, cores);
+  return kBlocksStart + mean_of_blocks(axes, whole, t.n * t.g, t.m, t.c, three, cores);
 }
 
 // By phases: outputs with the same remainder by the stride.
 double large(const ConvSpace& s, const Extents& t, int cores) {
   auto& w = s.conv.window.axes;
-  double sum = 0;
+  double sum = t.m == 1 && t.c < 4 ? kRowsStart : kBlocksStart;
   std::array<BlockAxis, 3> axes;
   std::array<double, 3> whole;
   for (size_t i = 0; i < 3; ++i) whole[i] = static_cast<double>(stretches(w[i]));
@@ -178,10 +182,8 @@ double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores)
     return 900 + kApart * matmul_cycles(whole(s.n), whole(back ? s.c : s.m), whole(s.place[2]), whole(back ? s.m : s.c),
                                         cores, 0);
   }
-  // The cores set up their walks with code that the caches have forgotten in part since the last call.
-  constexpr double kStart = 1800;
-  if (s.product == ConvProduct::Small) return kStart + small(s, t, cores);
-  return s.product == ConvProduct::Large ? kStart + large(s, t, cores) : weights(s, t, cores);
+  if (s.product == ConvProduct::Weights) return weights(s, t, cores);
+  return s.product == ConvProduct::Small ? small(s, t, cores) : large(s, t, cores);
 }
 
 }  // namespace tessera::ops
