@@ -10,6 +10,8 @@ namespace {
 
 // Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
 // external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
+// Of the time of transfers, what may be seen of them beyond what max(compute, transfers) makes unavoidable.
+constexpr double kShownShare = 0.08;
 constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
 
 }  // namespace
@@ -135,8 +137,9 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   cost.cycles = cost.head + serial + alone.together() +
                 std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(), far.in + far.out}) +
                 cost.tail;
-  const double bound = std::max({cost.busy, engine[1].together(), engine[0].in + engine[0].out});
-  cost.price = cost.cycles + kWaitWeight * std::max(0.0, cost.cycles - bound);
+  const double moving = std::max(engine[1].together(), engine[0].in + engine[0].out);
+  cost.allowed = kShownShare * moving + std::max(0.0, moving - cost.busy);
+  cost.shown = std::max(0.0, cost.cycles - cost.busy - cost.allowed);
   return cost;
 }
 
@@ -178,7 +181,8 @@ Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
   }
   out.carried = carried_.has_value();
   if (carried_) out.l1[goes_on_] = out.l1[lanes_[*carried_].traveller];
-  out.cycles = cost.cycles, out.price = cost.price, out.head = cost.head, out.tail = cost.tail;
+  out.cycles = cost.cycles, out.shown = cost.shown, out.head = cost.head, out.tail = cost.tail;
+  out.waits = cost.cycles - cost.busy - cost.head - cost.tail, out.allowed = cost.allowed;
   out.first = out.last = cost.busy / tiles_;
   out.l1_bytes = cost.l1_bytes, out.l2_bytes = cost.l2_bytes;
   out.as_asked = as_asked;

@@ -10,11 +10,6 @@
 
 namespace tessera::plan {
 
-// How much more a cycle of waiting counts than one of work, beyond what the longer of compute and transfers makes
-// unavoidable. Kernels' estimates for fewer, larger tiles are some per cent off, a wait is a wait; and whoever reads a
-// profile asks that transfers hide.
-constexpr double kWaitWeight = 3;
-
 // One hop of an operand under a nest of tiles.
 struct Lane {
   size_t traveller = 0;
@@ -36,7 +31,7 @@ class Buffers {
   uint32_t movers() const { return movers_; }
   std::vector<uint32_t> choices() const;
   struct Cost {
-    double cycles = 0, price = 0, head = 0, tail = 0, busy = 0;
+    double cycles = 0, shown = 0, head = 0, tail = 0, busy = 0, allowed = 0;
     Bytes l1_bytes, l2_bytes;
   };
   Cost cost(uint32_t twice) const;

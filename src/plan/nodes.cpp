@@ -1,11 +1,10 @@
 #include "plan/nodes.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <map>
 #include <tuple>
 
-#include "plan/buffers.hpp"
+#include "plan/path.hpp"
 #include "plan/signature.hpp"
 
 namespace tessera::plan {
@@ -104,7 +103,7 @@ class Chain {
   void overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const;
   bool from_harness(const TiledNode& node, size_t traveller) const;
   bool pays(const TiledNode& node, size_t traveller, double cover, double& ahead) const;
-  double saved(const Planned& a, const Planned& b, Bytes free) const;
+  Edge between(const Planned& a, const Planned& b, Bytes free) const;
 
   const train::Program& program_;
   const std::vector<NodeProblem>& problems_;
@@ -198,52 +197,57 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
                       to_string(n.op), p.l1.budget.count, p.l2.budget.count);
 }
 
-// What two neighbours save where both fit beside each other: the first transfers of the later one run under the last
-// tile of the earlier one, and the last of the earlier one under the first tile of the later one.
-double Chain::saved(const Planned& a, const Planned& b, Bytes free) const {
-  if (options_.buffering == Buffering::Single || a.tiling->nest.empty() || b.tiling->nest.empty()) return 0;
+// What two neighbours are to each other. Where both fit beside each other, the first transfers of the later one run
+// under the last tile of the earlier one, and the last of the earlier one under the first tile of the later one; what
+// does not is waited for.
+Edge Chain::between(const Planned& a, const Planned& b, Bytes free) const {
+  auto &before = *a.tiling, &after = *b.tiling;
+  if (options_.buffering == Buffering::Single || before.nest.empty() || after.nest.empty()) return {};
   auto near = [](const Planned& node, size_t t) { return node.tiling->l2[t].count == 0; };
   double going = 0, coming = 0;
-  auto beside = free - b.tiling->l1_bytes;
+  auto beside = free - after.l1_bytes;
   for (size_t t = 0; t < a.travellers.size(); ++t) {
-    auto& slots = a.tiling->l1[t];
+    auto& slots = before.l1[t];
     if (slots.out == 0 || (near(a, t) && slots.size > beside) || !can_be_late(a, t, b)) continue;
     if (near(a, t)) beside -= slots.size;
-    going += near(a, t) ? slots.out : a.tiling->l2[t].out;
+    going += near(a, t) ? slots.out : before.l2[t].out;
   }
-  beside = free - a.tiling->l1_bytes;
+  beside = free - before.l1_bytes;
   for (size_t t = 0; t < b.travellers.size(); ++t) {
-    auto& slots = b.tiling->l1[t];
+    auto& slots = after.l1[t];
     if (slots.in == 0 || (near(b, t) && slots.size > beside) || !can_be_early(a, b, t)) continue;
     if (near(b, t)) beside -= slots.size;
-    coming += near(b, t) ? slots.in : b.tiling->l2[t].in;
+    coming += near(b, t) ? slots.in : after.l2[t].in;
   }
-  return std::min(coming, a.tiling->last) + std::min(going, b.tiling->first);
+  coming = std::min(coming, before.last);
+  going = std::min(going, after.first);
+  auto beyond = [](const Tiling& tiling, double waits) { return std::max(0.0, waits - tiling.allowed / 2); };
+  return {coming + going, beyond(after, after.waits + after.head - coming) + beyond(before, before.tail - going)};
 }
 
-// The cheapest way through the candidates: a shortest path.
+// Transfers are to hide, as far as a hundredth of the cycles pays for it.
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
-  std::vector<std::vector<double>> cost(nodes.size());
-  std::vector<std::vector<size_t>> from(nodes.size());
-  std::vector<Planned> before, here;  // with each of their candidates
-  for (size_t i = 0; i < nodes.size(); ++i, std::swap(before, here)) {
+  constexpr double kHidingMayCost = 0.01;
+  auto planned = [&](size_t i, const Tiling& tiling) {
+    return Planned{&nodes[i].problem, &tiling, travellers(nodes[i].problem), nodes[i].storage};
+  };
+  std::vector<Stage> stages(nodes.size());
+  for (size_t i = 0; i < nodes.size(); ++i) {
     auto free = l1_free_[static_cast<size_t>(nodes[i].position)];
-    here.clear();
-    for (auto& mine : *candidates[i]) {
-      here.push_back({&nodes[i].problem, &mine, travellers(nodes[i].problem), nodes[i].storage});
-      double best = i == 0 ? 0 : std::numeric_limits<double>::infinity();
-      size_t via = 0;
-      for (size_t b = 0; i > 0 && b < before.size(); ++b) {
-        auto sum = cost[i - 1][b] - (1 + kWaitWeight) * saved(before[b], here.back(), free);
-        if (sum < best) best = sum, via = b;
-      }
-      cost[i].push_back(best + mine.price);
-      from[i].push_back(via);
+    std::vector<Planned> here;
+    for (auto& tiling : *candidates[i]) {
+      stages[i].cycles.push_back(tiling.cycles);
+      here.push_back(planned(i, tiling));
+    }
+    if (i == 0) continue;
+    for (auto& earlier : *candidates[i - 1]) {
+      auto before = planned(i - 1, earlier);
+      auto& edges = stages[i].edges.emplace_back();
+      for (auto& later : here) edges.push_back(between(before, later, free));
     }
   }
-  if (nodes.empty()) return;
-  auto at = static_cast<size_t>(std::ranges::min_element(cost.back()) - cost.back().begin());
-  for (size_t i = nodes.size(); i-- > 0; at = from[i][at]) nodes[i].tiling = (*candidates[i])[at];
+  auto path = hiding(stages, kHidingMayCost);
+  for (size_t i = 0; i < nodes.size(); ++i) nodes[i].tiling = (*candidates[i])[path.picks[i]];
 }
 
 // What the harness writes may be new when the next entry point begins.
@@ -298,7 +302,7 @@ void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) cons
     // All that the node fetches has come when its last kernel begins, and nothing leaves before its first one ends;
     // but what comes from far away is asked for when the node begins.
     const int at_once = late && far ? slots.count : 1;
-    const int others = far ? host.in + host.out : late ? host.in : host.out;
+    const int others = far ? host.in + host.out + host.guests[!late] : late ? host.in : host.out;
     const auto bytes = at_once == 1 ? slots.size : slots.bytes();
     if (host.used + bytes > host.budget || others + host.guests[late] + at_once > host.in_flight) return false;
     host.used += bytes;

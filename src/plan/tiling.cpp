@@ -89,8 +89,7 @@ class Search {
           once(t, whole_, t.map->view, *p_.l2.engine, Way::In) + once(t, whole_, t.map->view, *p_.l2.engine, Way::Out);
     }
     if (tiling.l2_bytes > p_.l2.budget) return std::nullopt;
-    tiling.cycles = tiling.price =
-        p_.op->cycles(p_.node, whole_, p_.cores) + words_far_away() * kFarWord / p_.cores + moved;
+    tiling.cycles = p_.op->cycles(p_.node, whole_, p_.cores) + words_far_away() * kFarWord / p_.cores + moved;
     return tiling;
   }
 
@@ -163,7 +162,7 @@ class Search {
     double share = 1;            // of what comes from L3: the most that an operand brings, all of it and once being 1
     uint32_t twice = 0;
     bool as_asked = true;
-    double cycles = 0, price = 0;
+    double cycles = 0, shown = 0;
     Bytes l1_bytes, l2_bytes;
   };
 
@@ -201,7 +200,8 @@ class Search {
 template <typename T, typename Cost>
 bool beaten(const std::vector<T>& found, const Cost& by, bool as_asked) {
   return std::ranges::any_of(found, [&](const T& f) {
-    return f.price <= by.price && f.l1_bytes <= by.l1_bytes && f.l2_bytes <= by.l2_bytes && f.as_asked >= as_asked;
+    return f.cycles <= by.cycles && f.shown <= by.shown && f.l1_bytes <= by.l1_bytes && f.l2_bytes <= by.l2_bytes &&
+           f.as_asked >= as_asked;
   });
 }
 
@@ -210,7 +210,7 @@ template <typename T>
 void offer(std::vector<T>& found, T one) {
   if (beaten(found, one, one.as_asked)) return;
   std::erase_if(found, [&](auto& f) {
-    return one.price <= f.price && one.l1_bytes <= f.l1_bytes && one.l2_bytes <= f.l2_bytes &&
+    return one.cycles <= f.cycles && one.shown <= f.shown && one.l1_bytes <= f.l1_bytes && one.l2_bytes <= f.l2_bytes &&
            one.as_asked >= f.as_asked;
   });
   found.push_back(std::move(one));
@@ -222,10 +222,13 @@ std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1, bool as_ask
   std::vector<const T*> out;
   for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
     auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
-    const T* best = nullptr;
-    for (auto& t : found)
-      if (t.l1_bytes <= limit && t.as_asked >= as_asked && (!best || t.price < best->price)) best = &t;
-    if (best && std::ranges::none_of(out, [&](auto* o) { return o->l1_bytes == best->l1_bytes; })) out.push_back(best);
+    for (double weight : {0.0, 1.0, 4.0}) {  // of the waits that it shows
+      const T* best = nullptr;
+      auto price = [&](const T& t) { return t.cycles + weight * t.shown; };
+      for (auto& t : found)
+        if (t.l1_bytes <= limit && t.as_asked >= as_asked && (!best || price(t) < price(*best))) best = &t;
+      if (best && std::ranges::find(out, best) == out.end()) out.push_back(best);
+    }
   }
   return out;
 }
@@ -268,7 +271,7 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
     for (auto twice : choices(buffers)) {
       const auto cost = buffers.cost(twice);
       offer(found,
-            {inner, o, share, twice, as_asked(buffers, twice), cost.cycles, cost.price, cost.l1_bytes, cost.l2_bytes});
+            {inner, o, share, twice, as_asked(buffers, twice), cost.cycles, cost.shown, cost.l1_bytes, cost.l2_bytes});
     }
     at->second.insert(at->second.end(), found.begin(), found.end());
   }
@@ -297,7 +300,7 @@ std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) {
   std::vector<size_t> out;
   for (size_t i = 0; i < found_.size(); ++i)
     if (found_[i].l1_bytes <= l1 && found_[i].as_asked >= as_asked) out.push_back(i);
-  std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].price, i); });
+  std::ranges::sort(out, {}, [&](size_t i) { return std::tuple(found_[i].cycles, i); });
   // One and two slots of the same tiles have the same around them.
   std::set<size_t> seen;
   std::erase_if(out, [&](size_t i) { return !seen.insert(first_[i]).second; });

@@ -66,8 +66,10 @@ struct Tiling {
   std::vector<TileLevel> nest;
   std::vector<Slots> l1, l2;   // by traveller
   double cycles = 0;           // of the node by itself
-  double price = 0;            // what choices are compared by: waits that need not be count more than work
   double head = 0, tail = 0;   // of them: before the first kernel, and after the last
+  double waits = 0;            // and between kernels
+  double allowed = 0;          // waits that transfers may show: those that must be, and a few more
+  double shown = 0;            // waits beyond them, with nothing hidden in neighbours
   double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
   Bytes l1_bytes, l2_bytes;
   int64_t tiles = 1;

@@ -125,7 +125,9 @@ void NodeSteps::shift_handles(int engine, int by) {
 
 Section NodeSteps::section(NodeSteps* before, NodeSteps* after, Next next) {
   if (plan_.nest.empty()) {
-    if (before) before->wait_late(section_.variables, section_.body);
+    if (before)
+      for (auto until : {Until::FirstKernel, Until::End})
+        before->wait_late(until, *this, section_.variables, section_.body);
     if (after)
       for (int level : {1, 0}) after->issue_early(level, section_.variables, section_.body);
     section_.body.push_back({kernel(0, steps_->whole())});
@@ -139,8 +141,8 @@ Section NodeSteps::section(NodeSteps* before, NodeSteps* after, Next next) {
 void NodeSteps::tile_loop(NodeSteps* before, NodeSteps* after) {
   auto& body = section_.body;
   prologue(body);
-  // What comes from far away is asked for a whole node ahead.
-  if (after) after->issue_early(1, section_.variables, body);
+  // What comes from far away is asked for a whole node ahead, but not before what this one needs.
+  if (after && last_from_far() < 0) after->issue_early(1, section_.variables, body);
   if (total() == 1) {
     step(0, steps_->at(0, "", body), before, after, body);
   } else {
@@ -151,6 +153,7 @@ void NodeSteps::tile_loop(NodeSteps* before, NodeSteps* after) {
     body.push_back({Loop{t, total(), std::move(inside)}});
   }
   epilogue(body);
+  if (before) before->wait_late(Until::End, *this, section_.variables, body);
   drop_unused(body);
 }
 
@@ -173,12 +176,17 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
   for (int level = 0; level <= innermost(); ++level) fetch_ahead(level, t, body);
   arrive(t, tiles, body);
   fetch_far(t, body);
+  if (after && last_from_far() >= 0) {
+    Block ahead;
+    after->issue_early(1, section_.variables, ahead);
+    guard(equal(t, last_from_far()), std::move(ahead), body);
+  }
   free_slots(t, body);
   Block next, last;
   if (after) after->issue_early(0, section_.variables, next);
   guard(equal(t, total() - 1), std::move(next), body);
   body.push_back({kernel(t, tiles.back())});
-  if (before) before->wait_late(section_.variables, last);
+  if (before) before->wait_late(Until::FirstKernel, *this, section_.variables, last);
   guard(equal(t, 0), std::move(last), body);
   send_far(t, body);
   for (int level = innermost(); level >= 0; --level) write_back(level, t, tiles, body);
@@ -197,6 +205,16 @@ void NodeSteps::by_period(Which which, Each each) {
         group.push_back(&other);
     each(way.period, span(way), group);
   }
+}
+
+// The step in which the last tile from far away is asked for; -1 where that is before the first.
+int64_t NodeSteps::last_from_far() const {
+  int64_t last = -1;
+  for (auto& way : ways_) {
+    if (!way.in() || !way.far_away || way.resident() || (way.deep && way.times == 2)) continue;
+    last = std::max(last, way.deep ? total() - 2 * way.period - 1 : total() - (way.doubled() ? 2 : 1) * way.period);
+  }
+  return last;
 }
 
 // A tile for the next turn of the outer slots can be fetched before this turn is over only if both turns are there;
@@ -429,13 +447,20 @@ void NodeSteps::wait_early(std::vector<std::string>& variables, Block& body) {
   steps_->speak_in(section_.variables);
 }
 
-void NodeSteps::wait_late(std::vector<std::string>& variables, Block& body) {
+bool NodeSteps::moves(BufferId home) const {
+  return std::ranges::any_of(ways_, [&](auto& way) { return way.outer < 0 && way.far == home; });
+}
+
+// The bus to L3 is slow: what the node after has nothing to do with may take all of its time.
+void NodeSteps::wait_late(Until until, const NodeSteps& after, std::vector<std::string>& variables, Block& body) {
   if (plan_.nest.empty()) return;
   steps_->speak_in(variables);
-  for (auto& way : ways_)
+  for (auto& way : ways_) {
+    if (until != (way.far_away && !after.moves(way.far) ? Until::End : Until::FirstKernel)) continue;
     if (way.resident() || way.doubled() || lazy(way))
       for (auto turn = way.first_late(); turn < way.times; ++turn)
         wait(way, turn, steps_->at(turn * way.period, "", body), body);
+  }
   steps_->speak_in(section_.variables);
 }
 

@@ -88,7 +88,9 @@ class NodeSteps {
   void epilogue(Block& body);
   // What stands in the sections around, with names of theirs.
   void issue_early(int level_of_memory, std::vector<std::string>& variables, Block& body);
-  void wait_late(std::vector<std::string>& variables, Block& body);
+  enum class Until : uint8_t { FirstKernel, End };  // of the node after
+  void wait_late(Until until, const NodeSteps& after, std::vector<std::string>& variables, Block& body);
+  bool moves(BufferId home) const;
   void wait_early(std::vector<std::string>& variables, Block& body);
 
   template <class Which, class Each>
@@ -103,6 +105,7 @@ class NodeSteps {
   void write_back(int level, const Expr& t, const TileBoxes& tiles, Block& body);
   void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
+  int64_t last_from_far() const;
   bool ahead_across(const Way& way) const;
   bool starts_before(const Way& way) const;
   // Home from its only slot while the next tiles of the others come.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include "graph/updates.hpp"
 #include "ops/builder.hpp"
@@ -67,7 +68,8 @@ Result<void> add_updates(Program& program, const Options& options) {
                                       TensorData::scalar(learning_rate_of(options)).reshaped({1})});
   TensorId step;
   if (form.step >= 0) step = graph.add_tensor({"step", {DType::I64, {1}}, Role::Input, {}});
-  for (auto& parameter : program.parameters) {
+  // The backward pass ends with the first layers: their gradients have the others' updates to get home.
+  for (auto& parameter : program.parameters | std::views::reverse) {
     if (!parameter.accumulator) continue;
     const auto name = graph.at(parameter.weight).name;
     const auto type = graph.at(parameter.weight).type;

@@ -1,0 +1,33 @@
+// A way through stages with several choices each: the fastest, or one on which less is waited for at a small price.
+//
+//   stages {10, 12} {20, 19}, edges that save 0 or 4   ->   picks 0, 1: 25 cycles
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace tessera::plan {
+
+// Between a choice and one of the next stage: the cycles that they save each other, and waits that show nevertheless.
+struct Edge {
+  double saved = 0, shown = 0;
+};
+using Edges = std::vector<std::vector<Edge>>;  // by the earlier choice, then by the later one
+
+struct Stage {
+  std::vector<double> cycles;  // by choice
+  Edges edges;                 // from the stage before; none of the first
+};
+
+struct Path {
+  double cycles = 0;
+  std::vector<size_t> picks;  // by stage
+};
+
+// The cheapest where a wait that shows costs so many cycles more.
+Path shortest(const std::vector<Stage>& stages, double weight);
+
+// The one that shows the least, as far as a part of the fastest one's cycles pays for it.
+Path hiding(const std::vector<Stage>& stages, double may_cost);
+
+}  // namespace tessera::plan
