@@ -1,7 +1,6 @@
 #include "matmul.h"
 
-#include <math.h>
-
+#include "ts_block.h"
 #include "ts_walk.h"
 
 /* Sums of a block stay in registers while k runs. Four neighbouring elements of an operand lie either side by side (one
@@ -23,50 +22,93 @@
 
 #define ROW_START(i, y)                                                 \
   float s##i##0 = 0.0f, s##i##1 = 0.0f, s##i##2 = 0.0f, s##i##3 = 0.0f; \
-  if (!p->first) s##i##0 = (y)[0], s##i##1 = (y)[1], s##i##2 = (y)[2], s##i##3 = (y)[3]
+  if (!args->first) s##i##0 = (y)[0], s##i##1 = (y)[1], s##i##2 = (y)[2], s##i##3 = (y)[3]
 #define ROW_STEP(i)                                                     \
   s##i##0 = fmaf(a##i, b0, s##i##0), s##i##1 = fmaf(a##i, b1, s##i##1); \
   s##i##2 = fmaf(a##i, b2, s##i##2), s##i##3 = fmaf(a##i, b3, s##i##3)
 #define ROW_STORE(i, y) (y)[0] = s##i##0, (y)[1] = s##i##1, (y)[2] = s##i##2, (y)[3] = s##i##3
 
-/* Sixteen elements of y: eight loads for sixteen multiply-adds, once for each way that a and b can lie. */
-#define BLOCK_STEP(A, B) \
-  {                      \
-    A##_LOAD(a, a_k);    \
-    B##_LOAD(b, b_k);    \
-    LOADED(a);           \
-    LOADED(b);           \
-    A##_MOVE(a, a_k);    \
-    B##_MOVE(b, b_k);    \
-    ROW_STEP(0);         \
-    ROW_STEP(1);         \
-    ROW_STEP(2);         \
-    ROW_STEP(3);         \
-  }
-/* `run` blocks side by side. */
-#define DEFINE_BLOCK(NAME, A, B)                                                                                  \
-  static void NAME(const struct ts_matmul_args* p, const float* at_a, const float* at_b, float* y, int32_t run) { \
-    const int32_t a_k = p->a_k, b_k = p->b_k, n = p->n;                                                           \
-    (void)a_k, (void)b_k;                                                                                         \
-    for (; run > 0; --run, at_b += 4 * p->b_n, y += 4) {                                                          \
-      float *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                              \
-      ROW_START(0, y);                                                                                            \
-      ROW_START(1, y1);                                                                                           \
-      ROW_START(2, y2);                                                                                           \
-      ROW_START(3, y3);                                                                                           \
-      A##_POINTERS(a, at_a, p->a_m, a_k);                                                                         \
-      B##_POINTERS(b, at_b, p->b_n, b_k);                                                                         \
-      int32_t k = p->k;                                                                                           \
-      for (; k >= 2; k -= 2) {                                                                                    \
-        BLOCK_STEP(A, B)                                                                                          \
-        BLOCK_STEP(A, B)                                                                                          \
-      }                                                                                                           \
-      if (k) BLOCK_STEP(A, B)                                                                                     \
-      ROW_STORE(0, y);                                                                                            \
-      ROW_STORE(1, y1);                                                                                           \
-      ROW_STORE(2, y2);                                                                                           \
-      ROW_STORE(3, y3);                                                                                           \
-    }                                                                                                             \
+/* Sixteen elements of y: eight loads for sixteen multiply-adds, once for each way that a and b can lie. A step loads
+ * what the next one multiplies; two steps at a time, with e and f for a and b in the second; the last one loads its own
+ * again. Lines of a have the pointers q0..q3, or q; columns of b p0..p3, or p. */
+#define A_BESIDE(start, apart) const float* q = (start)
+#define A_BESIDE_FIRST(i) TS_FETCH(a##i, q[i])
+#define A_BESIDE_1(i) TS_FETCH(e##i, q[i])
+#define A_BESIDE_2(i) TS_FETCH(a##i, q[i])
+#define A_BESIDE_M1(slot) A_BESIDE_M_##slot(a_k)
+#define A_BESIDE_M2(slot) A_BESIDE_M_##slot(a_k)
+#define A_BESIDE_M_1(by) TS_MOVE(q, by)
+#define A_BESIDE_M_2(by) ((void)0)
+#define A_BESIDE_M_3(by) ((void)0)
+#define A_BESIDE_M_4(by) ((void)0)
+#define A_BESIDE_TO(i) A_BESIDE_TO_##i
+#define A_BESIDE_TO_0 TS_FETCH_AFTER(a0, q, to_a)
+#define A_BESIDE_TO_1 TS_FETCH(a1, q[1])
+#define A_BESIDE_TO_2 TS_FETCH(a2, q[2])
+#define A_BESIDE_TO_3 TS_FETCH(a3, q[3])
+#define A_APART(start, apart) const float *q0 = (start), *q1 = q0 + (apart), *q2 = q1 + (apart), *q3 = q2 + (apart)
+#define A_APART_FIRST(i) TS_FETCH(a##i, *q##i)
+#define A_APART_1(i) TS_APART_A1(i)
+#define A_APART_2(i) TS_APART_A2(i)
+#define A_APART_M1(slot) TS_APART_MA1(slot)
+#define A_APART_M2(slot) TS_APART_MA2(slot)
+#define A_APART_TO(i) TS_FETCH_AFTER(a##i, q##i, to_a)
+#define B_BESIDE(start, apart) const float* p = (start)
+#define B_BESIDE_FIRST(i) TS_FETCH(b##i, p[i])
+#define B_BESIDE_1(i) TS_FETCH(f##i, p[i])
+#define B_BESIDE_2(i) TS_FETCH(b##i, p[i])
+#define B_BESIDE_M1(slot) B_BESIDE_M_##slot(b_k)
+#define B_BESIDE_M2(slot) B_BESIDE_M_##slot(b_k)
+#define B_BESIDE_M_1(by) TS_MOVE(p, by)
+#define B_BESIDE_M_2(by) ((void)0)
+#define B_BESIDE_M_3(by) ((void)0)
+#define B_BESIDE_M_4(by) ((void)0)
+#define B_BESIDE_TO(i) B_BESIDE_TO_##i
+#define B_BESIDE_TO_0 TS_FETCH_AFTER(b0, p, to_b)
+#define B_BESIDE_TO_1 TS_FETCH(b1, p[1])
+#define B_BESIDE_TO_2 TS_FETCH(b2, p[2])
+#define B_BESIDE_TO_3 TS_FETCH(b3, p[3])
+#define B_APART(start, apart) const float *p0 = (start), *p1 = p0 + (apart), *p2 = p1 + (apart), *p3 = p2 + (apart)
+#define B_APART_FIRST(i) TS_FETCH(b##i, *p##i)
+#define B_APART_1(i) TS_APART_B1_1(i)
+#define B_APART_2(i) TS_APART_B1_2(i)
+#define B_APART_M1(slot) TS_APART_MB1_1(slot)
+#define B_APART_M2(slot) TS_APART_MB1_2(slot)
+#define B_APART_TO(i) TS_FETCH_AFTER(b##i, p##i, to_b)
+#define FOUR(F) \
+  F(0);         \
+  F(1);         \
+  F(2);         \
+  F(3);
+/* `run` blocks side by side; k is 1 or more. */
+#define DEFINE_BLOCK(NAME, A, B)                                                                                       \
+  TS_APART void NAME(const struct ts_matmul_args* args, const float* at_a, const float* at_b, float* y, int32_t run) { \
+    const int32_t a_k = args->a_k, b_k = args->b_k, n = args->n;                                                       \
+    for (; run > 0; --run, at_b += 4 * args->b_n, y += 4) {                                                            \
+      float *y1 = y + n, *y2 = y1 + n, *y3 = y2 + n;                                                                   \
+      float a0, a1, a2, a3, b0, b1, b2, b3;                                                                            \
+      ROW_START(0, y);                                                                                                 \
+      ROW_START(1, y1);                                                                                                \
+      ROW_START(2, y2);                                                                                                \
+      ROW_START(3, y3);                                                                                                \
+      A_##A(at_a, args->a_m);                                                                                          \
+      B_##B(at_b, args->b_n);                                                                                          \
+      FOUR(A_##A##_FIRST)                                                                                              \
+      FOUR(B_##B##_FIRST)                                                                                              \
+      for (int32_t pairs = (args->k - 1) / 2; pairs > 0; --pairs) {                                                    \
+        float e0, e1, e2, e3, f0, f1, f2, f3;                                                                          \
+        TS_EVEN_4_4(a, b, A_##A##_1, B_##B##_1, A_##A##_M1, B_##B##_M1)                                                \
+        TS_EVEN_4_4(e, f, A_##A##_2, B_##B##_2, A_##A##_M2, B_##B##_M2)                                                \
+      }                                                                                                                \
+      for (int32_t left = 1 - (args->k & 1); left >= 0; --left) {                                                      \
+        const int32_t to_a = left ? a_k : 0, to_b = left ? b_k : 0;                                                    \
+        TS_MIXED_4_4(A_##A##_TO, B_##B##_TO)                                                                           \
+      }                                                                                                                \
+      ROW_STORE(0, y);                                                                                                 \
+      ROW_STORE(1, y1);                                                                                                \
+      ROW_STORE(2, y2);                                                                                                \
+      ROW_STORE(3, y3);                                                                                                \
+    }                                                                                                                  \
   }
 DEFINE_BLOCK(block_apart_beside, APART, BESIDE)
 DEFINE_BLOCK(block_apart_apart, APART, APART)
@@ -126,7 +168,7 @@ static void one(const struct ts_matmul_args* p, const float* a, const float* b, 
  * and by single elements. */
 static void block(const struct ts_matmul_args* p, const float* a, const float* b, float* y, int32_t rows,
                   int32_t columns) {
-  if (rows == 4 && columns >= 4) {
+  if (rows == 4 && columns >= 4 && p->k > 0) {
     if (p->a_k == 1)
       (p->b_k == 1 ? block_apart_apart : block_apart_beside)(p, a, b, y, columns / 4);
     else
@@ -169,7 +211,7 @@ TS_APART void ts_matmul_fold(const struct ts_matmul_args* p) {
   for (int32_t at = lo; at < hi;) {
     int32_t rows = ts_min(4, p->m - row), columns = ts_min(4, p->n - column);
     /* Whole blocks of one row of blocks are one call. */
-    if (rows == 4 && columns == 4) columns = 4 * ts_min(hi - at, (p->n - column) / 4);
+    if (rows == 4 && columns == 4 && p->k > 0) columns = 4 * ts_min(hi - at, (p->n - column) / 4);
     float* corner = y + row * p->n + column;
     block(p, a + row * p->a_m, b + column * p->b_n, corner, rows, columns);
     if (p->last) finish(p, corner, p->c ? p->c + row * p->c_m + column * p->c_n : NULL, rows, columns);

@@ -43,10 +43,12 @@
 #define TS_MADD(s, a, b) __asm__ volatile("fmadd.s %0, %1, %2, %0" : "+f"(s) : "f"(a), "f"(b))
 #define TS_FETCH(v, place) __asm__ volatile("flw %0, %1" : "=f"(v) : "m"(place))
 #define TS_MOVED(pointer) __asm__ volatile("" : "+r"(pointer))
+#define TS_MOVE(pointer, by) __asm__ volatile("add %0, %0, %1" : "+r"(pointer) : "rI"((by)*4))
 #else
 #define TS_MADD(s, a, b) ((s) = fmaf(a, b, s))
 #define TS_FETCH(v, place) ((v) = (place))
 #define TS_MOVED(pointer) ((void)0)
+#define TS_MOVE(pointer, by) ((pointer) += (by))
 #endif
 /* The pointer moves, and moves here: a compiler that knows better keeps two of each. */
 #define TS_FETCH_AFTER(v, pointer, by) \
@@ -139,4 +141,91 @@
   A(0);                    \
   B(1);
 
+/* The same with room for two steps: there is one load, or one move of a pointer, between any two multiply-adds. The
+ * step multiplies a0..a3 by b0..b3 as they are given; LA and LB load the others, and MA and MB move pointers: each of
+ * an operand's four, and where it is `apart`, one a slot. */
+#define TS_EVEN_(i, j, a, b) TS_MADD(s##i##j, a##i, b##j)
+#define TS_EVEN_4_4(a, b, LA, LB, MA, MB) \
+  TS_EVEN_(0, 0, a, b);                   \
+  MA(1);                                  \
+  TS_EVEN_(0, 1, a, b);                   \
+  LA(0);                                  \
+  TS_EVEN_(0, 2, a, b);                   \
+  MB(1);                                  \
+  TS_EVEN_(0, 3, a, b);                   \
+  LB(0);                                  \
+  TS_EVEN_(1, 0, a, b);                   \
+  MA(2);                                  \
+  TS_EVEN_(2, 0, a, b);                   \
+  LB(1);                                  \
+  TS_EVEN_(3, 0, a, b);                   \
+  MB(2);                                  \
+  TS_EVEN_(1, 1, a, b);                   \
+  LB(2);                                  \
+  TS_EVEN_(1, 2, a, b);                   \
+  MB(3);                                  \
+  TS_EVEN_(1, 3, a, b);                   \
+  LB(3);                                  \
+  TS_EVEN_(2, 1, a, b);                   \
+  MB(4);                                  \
+  TS_EVEN_(3, 1, a, b);                   \
+  LA(1);                                  \
+  TS_EVEN_(2, 2, a, b);                   \
+  MA(3);                                  \
+  TS_EVEN_(2, 3, a, b);                   \
+  LA(2);                                  \
+  TS_EVEN_(3, 2, a, b);                   \
+  MA(4);                                  \
+  TS_EVEN_(3, 3, a, b);                   \
+  LA(3);
+/* Two steps of operands whose lines and columns have pointers of their own, q0..q3 and p0..p3: the first loads e0..e3
+ * and f0..f3 from one element on, the second a0..a3 and b0..b3 from two on. Elements of a column stand BY apart. */
+#define TS_APART_A1(i) TS_FETCH(e##i, q##i[1])
+#define TS_APART_A2(i) TS_APART_A2_##i
+#define TS_APART_A2_0 TS_FETCH(a0, q0[0])
+#define TS_APART_A2_1 TS_FETCH(a1, q1[2])
+#define TS_APART_A2_2 TS_FETCH(a2, q2[2])
+#define TS_APART_A2_3 TS_FETCH(a3, q3[0])
+#define TS_APART_MA1(i) TS_APART_MA1_##i
+#define TS_APART_MA1_1 ((void)0)
+#define TS_APART_MA1_2 TS_MOVE(q0, 2)
+#define TS_APART_MA1_3 ((void)0)
+#define TS_APART_MA1_4 ((void)0)
+#define TS_APART_MA2(i) TS_APART_MA2_##i
+#define TS_APART_MA2_1 TS_MOVE(q3, 2)
+#define TS_APART_MA2_2 ((void)0)
+#define TS_APART_MA2_3 TS_MOVE(q1, 2)
+#define TS_APART_MA2_4 TS_MOVE(q2, 2)
+#define TS_APART_B1_1(j) TS_FETCH(f##j, p##j[1])
+#define TS_APART_B1_2(j) TS_APART_B1_2_##j
+#define TS_APART_B1_2_0 TS_FETCH(b0, p0[0])
+#define TS_APART_B1_2_1 TS_FETCH(b1, p1[0])
+#define TS_APART_B1_2_2 TS_FETCH(b2, p2[0])
+#define TS_APART_B1_2_3 TS_FETCH(b3, p3[2])
+#define TS_APART_MB1_1(i) TS_APART_MB1_1_##i
+#define TS_APART_MB1_1_1 ((void)0)
+#define TS_APART_MB1_1_2 TS_MOVE(p0, 2)
+#define TS_APART_MB1_1_3 TS_MOVE(p1, 2)
+#define TS_APART_MB1_1_4 TS_MOVE(p2, 2)
+#define TS_APART_MB1_2(i) TS_APART_MB1_2_##i
+#define TS_APART_MB1_2_1 ((void)0)
+#define TS_APART_MB1_2_2 ((void)0)
+#define TS_APART_MB1_2_3 ((void)0)
+#define TS_APART_MB1_2_4 TS_MOVE(p3, 2)
+#define TS_APART_B2_1(j) TS_FETCH(f##j, p##j[2])
+#define TS_APART_B2_2(j) TS_APART_B2_2_##j
+#define TS_APART_B2_2_0 TS_FETCH(b0, p0[0])
+#define TS_APART_B2_2_1 TS_FETCH(b1, p1[0])
+#define TS_APART_B2_2_2 TS_FETCH(b2, p2[0])
+#define TS_APART_B2_2_3 TS_FETCH(b3, p3[4])
+#define TS_APART_MB2_1(i) TS_APART_MB2_1_##i
+#define TS_APART_MB2_1_1 ((void)0)
+#define TS_APART_MB2_1_2 TS_MOVE(p0, 4)
+#define TS_APART_MB2_1_3 TS_MOVE(p1, 4)
+#define TS_APART_MB2_1_4 TS_MOVE(p2, 4)
+#define TS_APART_MB2_2(i) TS_APART_MB2_2_##i
+#define TS_APART_MB2_2_1 ((void)0)
+#define TS_APART_MB2_2_2 ((void)0)
+#define TS_APART_MB2_2_3 ((void)0)
+#define TS_APART_MB2_2_4 TS_MOVE(p3, 4)
 #endif

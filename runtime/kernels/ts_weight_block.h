@@ -86,11 +86,20 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
 #define TS_WEIGHT_X_TWO_2(j) TS_FETCH_AFTER(b##j, p##j, 4)
 #define TS_WEIGHT_X_TO(j) TS_FETCH_AFTER(b##j, p##j, to.x)
 
+/* Two positions. */
+#define TS_WEIGHT_PAIR(STEP, BY)               \
+  STEP(TS_WEIGHT_DY_ONE, TS_WEIGHT_X_ONE_##BY) \
+  STEP(TS_WEIGHT_DY_TWO, TS_WEIGHT_X_TWO_##BY)
+#define TS_WEIGHT_EVEN_PAIR(STEP, BY)                                                   \
+  float e0, e1, e2, e3, f0, f1, f2, f3;                                                 \
+  TS_EVEN_4_4(a, b, TS_APART_A1, TS_APART_B##BY##_1, TS_APART_MA1, TS_APART_MB##BY##_1) \
+  TS_EVEN_4_4(e, f, TS_APART_A2, TS_APART_B##BY##_2, TS_APART_MA2, TS_APART_MB##BY##_2)
+
 /* `count` blocks with the same lines. In each, all images, slices and rows are one way: the last step of a row loads
  * the first position of the next one, and that of the last row its own again. Pairs are of elements of x that stand BY
  * apart.
  */
-#define TS_WEIGHT_BLOCK(NAME, ROWS, COLUMNS, STEP, BY)                                                 \
+#define TS_WEIGHT_BLOCK(NAME, ROWS, COLUMNS, STEP, PAIR, BY)                                           \
   TS_APART void NAME(const struct tap* k, const float* dy, const float* x, float* dw, int32_t count) { \
     for (; count > 0; --count) {                                                                       \
       ROWS(TS_ZERO, COLUMNS)                                                                           \
@@ -105,8 +114,7 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
         COLUMNS(TS_WEIGHT_COLUMN, 0)                                                                   \
         do {                                                                                           \
           for (int32_t left = k->pairs; left > 0; --left) {                                            \
-            STEP(TS_WEIGHT_DY_ONE, TS_WEIGHT_X_ONE_##BY)                                               \
-            STEP(TS_WEIGHT_DY_TWO, TS_WEIGHT_X_TWO_##BY)                                               \
+            PAIR(STEP, BY)                                                                             \
           }                                                                                            \
           for (int32_t left = k->singles; left >= 0; --left) {                                         \
             struct way to = {1, k->s->p->stride[2]};                                                   \
@@ -121,13 +129,13 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
       dw += 4 * k->dw_column; /* there are several of four columns only */                             \
     }                                                                                                  \
   }
-TS_WEIGHT_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, 1)
-TS_WEIGHT_BLOCK(block_4_4_by_two, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, 2)
-TS_WEIGHT_BLOCK(block_4_3, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, 1)
-TS_WEIGHT_BLOCK(block_4_3_by_two, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, 2)
-TS_WEIGHT_BLOCK(block_4_2, TS_ROWS_4, TS_COLUMNS_2, TS_MIXED_4_2, 1)
-TS_WEIGHT_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, TS_MIXED_1_4, 1)
-TS_WEIGHT_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, TS_MIXED_1_3, 1)
-TS_WEIGHT_BLOCK(block_1_2, TS_ROWS_1, TS_COLUMNS_2, TS_MIXED_1_2, 1)
+TS_WEIGHT_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_PAIR, 1)
+TS_WEIGHT_BLOCK(block_4_4_by_two, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_PAIR, 2)
+TS_WEIGHT_BLOCK(block_4_3, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_PAIR, 1)
+TS_WEIGHT_BLOCK(block_4_3_by_two, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_PAIR, 2)
+TS_WEIGHT_BLOCK(block_4_2, TS_ROWS_4, TS_COLUMNS_2, TS_MIXED_4_2, TS_WEIGHT_PAIR, 1)
+TS_WEIGHT_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, TS_MIXED_1_4, TS_WEIGHT_PAIR, 1)
+TS_WEIGHT_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, TS_MIXED_1_3, TS_WEIGHT_PAIR, 1)
+TS_WEIGHT_BLOCK(block_1_2, TS_ROWS_1, TS_COLUMNS_2, TS_MIXED_1_2, TS_WEIGHT_PAIR, 1)
 
 #endif

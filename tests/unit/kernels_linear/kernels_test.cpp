@@ -107,6 +107,18 @@ TEST(MatMul, batches_broadcast) {
   }
 }
 
+// Whole blocks of every length: pairs of terms, one that is left, and none.
+TEST(MatMul, every_length_of_a_sum) {
+  std::mt19937 rng(12);
+  for (int64_t k = 1; k < 8; ++k)
+    for (int64_t ta : {0, 1})
+      for (int64_t tb : {0, 1})
+        expect_kernel(one_node({"com.microsoft", "FusedMatMul"},
+                               {f32(ta ? Shape{k, 8} : Shape{8, k}), f32(tb ? Shape{12, k} : Shape{k, 12})},
+                               {{"transA", ta}, {"transB", tb}}),
+                      rng);
+}
+
 TEST(MatMul, vectors) {
   std::mt19937 rng(6);
   expect_kernel(one_node({"", "MatMul"}, {f32({17}), f32({17})}, {}), rng, sum_tolerance(17));
