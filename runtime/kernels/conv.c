@@ -143,13 +143,11 @@ DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS, 0, taps)
  * others then run while the other core has none. */
 #define F(i, j) SUM(i, j, a, b)
 #define G(i, j) SUM(i, j, c, d)
-#define SUM(i, j, a, b)                \
-  s##i##j = fmaf(a##i, b##j, s##i##j); \
-  TS_LOADED(s##i##j);
-#define A(i, at) TS_LOAD(a##i, q##i[at]);
-#define B(j, at) TS_LOAD(b##j, p##j[at]);
-#define C(i, at) TS_LOAD(c##i, q##i[at]);
-#define D(j, at) TS_LOAD(d##j, p##j[at]);
+#define SUM(i, j, a, b) TS_MADD(s##i##j, a##i, b##j);
+#define A(i, at) TS_FETCH(a##i, q##i[at]);
+#define B(j, at) TS_FETCH(b##j, p##j[at]);
+#define C(i, at) TS_FETCH(c##i, q##i[at]);
+#define D(j, at) TS_FETCH(d##j, p##j[at]);
 #define Q(i)    \
   q##i += w_by; \
   TS_MOVED(q##i);
@@ -207,7 +205,7 @@ DEFINE_BLOCKS(three_4_4, 4, 4, THREE_TAPS, 3 - taps, 0)
 DEFINE_BLOCKS(block_4_1, 4, 1, ANY_TAPS, 0, taps)
 
 /* Positions for the one, two or three channels that are left when four go together. */
-TS_SMALL void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) {
+TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) {
   for (int32_t i = 0; i < rows; ++i) {
     struct cursor here = *at;
     here.y += i * k->y_m;
@@ -228,7 +226,7 @@ struct work {
 };
 
 /* The taps of a rectangle. */
-TS_SMALL void set_taps(struct work* o) {
+TS_SET_UP void set_taps(struct work* o) {
   struct walk* k = &o->k;
   const struct plane* a = &o->a;
   const int32_t w_c = a->p->w_c;
@@ -247,7 +245,7 @@ TS_SMALL void set_taps(struct work* o) {
 
 /* This core's blocks of a rectangle of positions with the same taps: of four positions each, by every four channels of
  * every image. */
-TS_SMALL void rectangle(struct work* o) {
+TS_SET_UP void rectangle(struct work* o) {
   const struct plane* a = &o->a;
   const struct ts_conv_args* p = a->p;
   struct walk* k = &o->k;
@@ -285,7 +283,7 @@ TS_SMALL void rectangle(struct work* o) {
   } while (lo < hi);
 }
 
-TS_SMALL void share_of_planes(struct work* o) {
+TS_SET_UP void share_of_planes(struct work* o) {
   struct plane* a = &o->a;
   if (a->p->c == 1 && a->p->m < 4) {
     rows_of_planes(a);
@@ -297,7 +295,7 @@ TS_SMALL void share_of_planes(struct work* o) {
 }
 
 /* The axes of a convolution, and what its planes have in common. */
-TS_SMALL void begin(struct work* o) {
+TS_SET_UP void begin(struct work* o) {
   const struct ts_conv_args* p = o->a.p;
   int32_t x_each = 1, w_each = 1, y_each = 1;
   struct axis* s = &o->a.x;
@@ -317,7 +315,7 @@ TS_SMALL void begin(struct work* o) {
 /* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring
  * elements of x: a phase is a convolution of stride 1 by some of the taps, taken backwards. Weights and outputs stand
  * w_each and y_each apart along the axis. */
-TS_SMALL int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
+TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
   const int32_t stride = p->stride[i], dilation = p->dilation[i], place = (remainder + p->pad[i]) % stride;
   int32_t first = 0, every = 1, w_each = 1, y_each = 1;
   for (int32_t j = 2; j > i; --j) w_each *= p->kernel[j], y_each *= p->y_size[j];
@@ -339,7 +337,7 @@ TS_SMALL int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainde
   return a->count > 0;
 }
 
-TS_SMALL void transposed(struct work* o) {
+TS_SET_UP void transposed(struct work* o) {
   const struct ts_conv_args* p = o->a.p;
   for (int32_t z = 0; z < p->stride[0]; ++z)
     for (int32_t y = 0; y < p->stride[1]; ++y)

@@ -20,16 +20,11 @@
 #define TS_ZERO(i, COLUMNS) COLUMNS(TS_SUM_ZERO_, i)
 #define TS_STEP(i, COLUMNS) COLUMNS(TS_SUM_STEP_, i)
 
-/* The loads of a step come before its multiply-adds: a load that is used at once costs a cycle. What is marked stays in
- * the order in which it stands. */
+/* The loads of a step come before its multiply-adds: a load that is used at once costs a cycle. */
 #ifdef __riscv
 #define TS_LOADED(v) __asm__ volatile("" : "+f"(v))
-#define TS_MOVED(pointer) __asm__ volatile("" : "+r"(pointer))
-#define TS_LOAD(v, from) __asm__ volatile("flw %0, %1" : "=f"(v) : "m"(from))
 #else
 #define TS_LOADED(v) ((void)0)
-#define TS_MOVED(pointer) ((void)0)
-#define TS_LOAD(v, from) ((v) = (from))
 #endif
 /* With the offset in the instruction. */
 #define TS_LOAD_AT(v, pointer, at) \

@@ -107,7 +107,7 @@ enum { EDGES = 8 };
 struct edges {
   int32_t count, low, high, at[EDGES], first[EDGES], taps[EDGES];
 };
-TS_SMALL void find_edges(struct edges* e, struct axis* a) {
+TS_SET_UP void find_edges(struct edges* e, struct axis* a) {
   e->count = e->low = e->high = 0;
   while (next_stretch(a, a->count)) {
     if (a->met == a->taps) {

@@ -10,7 +10,7 @@
 #include "ts_window.h"
 
 /* a / b where most often nothing is to be divided. */
-TS_SMALL int32_t quotient(int32_t a, int32_t b) {
+TS_SET_UP int32_t quotient(int32_t a, int32_t b) {
   if (a < b) return 0;
   return b == 1 ? a : a / b;
 }
@@ -27,7 +27,7 @@ struct axis {
 
 /* The first stretch, or the one after the last one that was given; 0 where there is none. A position at an edge is its
  * own, those that meet an element with every tap are together, up to `most` of them. */
-TS_SMALL int32_t next_stretch(struct axis* a, int32_t most) {
+TS_SET_UP int32_t next_stretch(struct axis* a, int32_t most) {
   const int32_t from = a->from + a->length, left = a->count - from, size = a->size;
   a->from = a->length = 0;
   if (left <= 0) return 0;
@@ -48,7 +48,7 @@ TS_SMALL int32_t next_stretch(struct axis* a, int32_t most) {
 
 /* The share [lo, hi) of items in a row. What is left when every core has as many goes on by turns: *turn is how many
  * cores come before this one. */
-TS_SMALL void share_by_turns(int32_t items, int32_t* turn, int32_t* lo, int32_t* hi) {
+TS_SET_UP void share_by_turns(int32_t items, int32_t* turn, int32_t* lo, int32_t* hi) {
   const int32_t each = (int32_t)((uint32_t)items / TS_CORES), more = items - each * TS_CORES, before = *turn;
   *lo = before * each + ts_min(before, more);
   *hi = *lo + each + (before < more);

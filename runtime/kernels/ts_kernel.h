@@ -31,12 +31,6 @@ static inline void ts_share(int32_t n, int32_t* lo, int32_t* hi) {
 /* A function with a place of its own: the cluster's cores share 4 KB of cached code, and what is inlined everywhere is
  * found nowhere. */
 #define TS_APART static __attribute__((noinline))
-/* The same for what runs once a call, where the way to the code takes longer than the code. */
-#if defined(__GNUC__) && !defined(__clang__)
-#define TS_SMALL TS_APART __attribute__((optimize("Os")))
-#else
-#define TS_SMALL TS_APART
-#endif
 
 /* One that runs once a call: what is cold comes line by line, and so the shortest code is the quickest. */
 #if defined(__GNUC__) && !defined(__clang__)
