@@ -30,14 +30,15 @@ struct cursor {
 TS_APART void next_positions(struct walk* k, struct cursor* c, int32_t wide) {
   const float* x = c->x;
   float* y = c->y;
-  int32_t left = c->left;
+  const int32_t x_step = k->x_step, y_step = k->y_step, width = k->width;
+  int32_t left = c->left, column = c->column;
   for (int32_t j = 0; j < wide; ++j) {
     k->from[j] = x, k->to[j] = y;
     if (--left <= 0) continue;
-    x += k->x_step, y += k->y_step;
-    if (++c->column == k->width) c->column = 0, x += k->x_turn, y += k->y_turn;
+    x += x_step, y += y_step;
+    if (++column == width) column = 0, x += k->x_turn, y += k->y_turn;
   }
-  c->x = x, c->y = y, c->left = ts_max(left, 0);
+  c->x = x, c->y = y, c->left = left, c->column = column;
 }
 
 TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
