@@ -310,7 +310,8 @@ TS_SET_UP void begin(struct work* o) {
   s->x_at = s->w_at = s->y_at = 0;
   o->x_c = x_each, o->x_image = p->c * x_each;
   o->k.y_m = y_each, o->k.w_m = p->w_m, o->k.first = p->first, o->k.relu = p->relu && p->last;
-  o->turn = (int32_t)pi_core_id();
+  /* The last core first: where two share an FPU the later one waits less, and the first one leads as well. */
+  o->turn = TS_CORES - 1 - (int32_t)pi_core_id();
 }
 
 /* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring
