@@ -10,7 +10,7 @@
 #include "ts_window.h"
 
 /* a / b where most often nothing is to be divided. */
-TS_SET_UP int32_t quotient(int32_t a, int32_t b) {
+static inline int32_t quotient(int32_t a, int32_t b) {
   if (a < b) return 0;
   return b == 1 ? a : a / b;
 }
