@@ -97,7 +97,7 @@ std::string Columns::text(const Column& column, bool alone) {
   const auto& meaning = meanings_.at(column);
   auto [at, added] = numbers_.try_emplace(meaning.base, numbers_.size());
   if (added) order_.push_back(meaning.base);
-  auto text = fmt::format("{}[{}]", array_, at->second);
+  auto text = fmt::format("{}{}", prefix_, at->second);
   if (meaning.factor != 1) text = fmt::format("{} * {}", text, meaning.factor);
   if (meaning.offset != 0)
     text +=

@@ -1,6 +1,6 @@
-// The numbers in which the members of a family differ: as few columns of a table as say them all.
+// The numbers in which the members of a family differ: as few parameters as say them all.
 //
-//   sizes {64, 128}, {16, 32}, {65, 129}   ->   n[0] is 16 and 32; the first is 4 * n[0], the third 4 * n[0] + 1
+//   sizes {64, 128}, {16, 32}, {65, 129}   ->   n0 is 16 and 32; the first is 4 * n0, the third 4 * n0 + 1
 #pragma once
 
 #include <map>
@@ -14,14 +14,14 @@ using Column = std::vector<std::string>;
 
 class Columns {
  public:
-  explicit Columns(std::string array) : array_(std::move(array)) {}
+  explicit Columns(std::string prefix) : prefix_(std::move(prefix)) {}
 
   void add(const Column& column);  // every one that `text` will be asked for; the same twice is one
-  void choose();                   // which of them stand in the table
+  void choose();                   // which of them are parameters
 
   // How the function spells it; `alone` where no operator stands beside it.
   std::string text(const Column& column, bool alone);
-  // What stands in the table, in the order in which it was asked for: a row for each member.
+  // What the parameters are, in the order in which they were asked for: a row for each member.
   std::vector<std::vector<std::string>> rows(size_t members) const;
 
  private:
@@ -29,10 +29,10 @@ class Columns {
     Column base;
     int64_t factor = 1, offset = 0;
   };
-  std::string array_;
+  std::string prefix_;
   std::vector<Column> given_;
   std::map<Column, Meaning> meanings_;
-  std::map<Column, size_t> numbers_;  // of those in the table
+  std::map<Column, size_t> numbers_;  // of the parameters
   std::vector<Column> order_;
 };
 

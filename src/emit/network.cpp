@@ -126,11 +126,6 @@ std::vector<Helper> transfer_helpers(bool long_ram) {
   return out;
 }
 
-constexpr auto take_helper =
-    "static void take(int32_t *n, const int32_t *given, int count) {\n"
-    "  for (int i = 0; i < count; ++i) n[i] = given[i];\n"
-    "}";
-
 std::string macros_text(bool long_ram) {
   std::string text =
       "/* The transfers of network.c as macros, in a build with TS_CHIP_SANITIZE: a finding names the line that "
@@ -185,11 +180,14 @@ class Network {
     }
   }
 
-  void entry(const std::string& name, std::span<const std::string> calls, const std::string& what,
+  void entry(const std::string& name, std::span<const Statement> calls, const std::string& what,
              std::vector<std::string>& lines) {
     lines.push_back(fmt::format("/* {} */", what));
     lines.push_back(fmt::format("void {}(void) {{", name));
-    for (const auto& call : calls) lines.push_back(fmt::format("  ts_profile({}); {}", stamps_++, call));
+    for (auto call : calls) {
+      call.head = fmt::format("ts_profile({}); {}", stamps_++, call.head);
+      for (auto& line : wrapped(call)) lines.push_back(std::move(line));
+    }
     lines.push_back(fmt::format("  ts_profile({});", stamps_++));
     lines.insert(lines.end(), {"}", ""});
   }
@@ -216,7 +214,6 @@ class Network {
     lines.push_back("");
     if (calls(body, "l1(")) lines.push_back("static void *l1(int32_t byte) { return ts_l1 + byte; }");
     if (calls(body, "l2(")) lines.push_back("static void *l2(int32_t byte) { return ts_l2 + byte; }");
-    if (calls(body, "take(")) lines.push_back(take_helper);
     transfers(body, lines);
     if (calls(body, "TS_NODE "))
       lines.push_back("#define TS_NODE static __attribute__((noinline)) void /* the stack holds one of them */");

@@ -28,7 +28,9 @@ class Writer {
       nodes_.push_back(&node);
     }
     define(functions, 0);
-    if (auto lines = out_.lines.size() + out_.calls.size(); lines > readable) define(functions, lines - readable);
+    size_t lines = out_.lines.size();
+    for (const auto& call : out_.calls) lines += wrapped(call).size();
+    if (lines > readable) define(functions, lines - readable);
     return std::move(out_);
   }
 
@@ -93,50 +95,31 @@ class Writer {
     add(text_of(family.body));
     add("}");
     add("");
-    out_.calls[at] = name + "();";
+    out_.calls[at] = {1, name + "(", {}, ");"};
   }
 
   void shared(const Family& family) {
     auto name = names_.take("run_" + identifier(nodes_[family.members[0]]->op.type));
-    auto numbers = family.numbers[0].size(), reals = family.reals[0].size();
     const auto& first = comments_[family.members[0]];
     add(comment_block({fmt::format("{} nodes that differ in numbers; the first is", family.members.size()),
                        first.formula, first.tiles}));
-    add(fmt::format("TS_NODE {}({}{}{}{}) {{", name, numbers ? "const int32_t *given" : "",
-                    numbers && reals ? ", " : "", reals ? "const float *r" : "", numbers || reals ? "" : "void"));
-    if (numbers) {
-      add(fmt::format("  int32_t n[{}];", numbers));
-      add(fmt::format("  take(n, given, {});", numbers));
-    }
+    std::vector<std::string> parameters;
+    for (size_t i = 0; i < family.numbers[0].size(); ++i) parameters.push_back(fmt::format("int32_t n{}", i));
+    for (size_t i = 0; i < family.reals[0].size(); ++i) parameters.push_back(fmt::format("float r{}", i));
+    if (parameters.empty()) parameters = {"void"};
+    add(wrapped({0, fmt::format("TS_NODE {}(", name), parameters, ") {"}));
     add(text_of(family.body));
     add("}");
     add("");
-    std::vector<std::string> arguments(family.members.size());
-    table(family, "int32_t", "of_" + name.substr(4), family.numbers, arguments);
-    table(family, "float", "reals_of_" + name.substr(4), family.reals, arguments);
-    for (size_t m = 0; m < family.members.size(); ++m)
-      out_.calls[family.members[m]] =
-          fmt::format("{}({}); /* {} */", name, arguments[m], comment_text(nodes_[family.members[m]]->name));
-    add("");
-  }
-
-  // What is each member's own, a row for each, or for several whose rows are the same; `arguments` are told the row.
-  void table(const Family& family, const std::string& type, const std::string& name, const Family::Rows& rows,
-             std::vector<std::string>& arguments) {
-    if (rows[0].empty()) return;
-    auto taken = names_.take(name);
-    add(fmt::format("static const {} {}[][{}] = {{", type, taken, rows[0].size()));
-    std::map<std::vector<std::string>, size_t> known;
-    for (size_t m = 0; m < rows.size(); ++m) {
-      auto [at, added] = known.try_emplace(rows[m], known.size());
-      arguments[m] += fmt::format("{}{}[{}]", arguments[m].empty() ? "" : ", ", taken, at->second);
-      if (!added) continue;
-      auto& comment = comments_[family.members[m]];
-      auto head = fmt::format("/* {}{} */ {{", comment_text(nodes_[family.members[m]]->name),
-                              type == "float" || brief_ ? "" : ": " + comment.tiles.substr(0, comment.tiles.find(';')));
-      add(wrapped({1, head + " ", rows[m], " },"}));
+    for (size_t m = 0; m < family.members.size(); ++m) {
+      auto at = family.members[m];
+      auto given = family.numbers[m];
+      given.insert(given.end(), family.reals[m].begin(), family.reals[m].end());
+      const auto& tiles = comments_[at].tiles;
+      out_.calls[at] = {1, name + "(", std::move(given),
+                        fmt::format("); /* {}{} */", comment_text(nodes_[at]->name),
+                                    brief_ ? "" : ": " + tiles.substr(0, tiles.find(';')))};
     }
-    add("};");
   }
 
   struct Comment {
@@ -148,7 +131,7 @@ class Writer {
   std::vector<const Node*> nodes_;  // by section
   std::vector<Comment> comments_;   // by section
   UniqueNames names_;
-  bool brief_ = false;  // tables do not say the tiles
+  bool brief_ = false;  // calls do not say the tiles
   NodeFunctions out_;
 };
 

@@ -1,7 +1,7 @@
 // The functions of the nodes; nodes that are alike but for numbers share one.
 //
-//   relu1, relu2   ->   static void run_Relu(const int32_t *given) {...}   static const int32_t of_Relu[][6] = {...};
-//                       calls: run_Relu(of_Relu[0]); /* relu1 */   run_Relu(of_Relu[1]); /* relu2 */
+//   relu1, relu2   ->   static void run_Relu(int32_t n0, int32_t n1) {...}
+//                       calls: run_Relu(L2_conv1, L2_relu1); /* relu1 */   run_Relu(L2_conv2, L2_relu2); /* relu2 */
 #pragma once
 
 #include <set>
@@ -11,12 +11,13 @@
 
 #include "emit/handles.hpp"
 #include "emit/source.hpp"
+#include "emit/statements.hpp"
 
 namespace tessera::emit {
 
 struct NodeFunctions {
   std::vector<std::string> lines;  // their definitions
-  std::vector<std::string> calls;  // by section: the statement that runs it
+  std::vector<Statement> calls;    // by section: what runs it
 };
 
 // `locals` are the buffers that only one section touches.

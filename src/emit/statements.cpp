@@ -30,14 +30,21 @@ constexpr size_t widest = 120;
 // What a section's own variables must not be called.
 const std::set<std::string>& reserved_names() {
   static const std::set<std::string> names = {
-      "auto",   "break",   "case",    "char",        "const",        "continue", "default",     "do",
-      "double", "else",    "enum",    "extern",      "float",        "for",      "goto",        "if",
-      "inline", "int",     "long",    "register",    "return",       "short",    "signed",      "sizeof",
-      "static", "struct",  "switch",  "typedef",     "union",        "unsigned", "void",        "while",
-      "dma",    "ram",     "l1",      "l2",          "restrict",     "volatile", "fetch",       "fetch_2d",
-      "send",   "send_2d", "done",    "ram_fetch",   "ram_fetch_2d", "ram_send", "ram_send_2d", "ram_done",
-      "n",      "r",       "ts_part", "fetch_parts", "send_parts",   "move",     "move_2d",     "args"};
+      "auto",    "break",       "case",       "char",      "const",        "continue", "default",     "do",
+      "double",  "else",        "enum",       "extern",    "float",        "for",      "goto",        "if",
+      "inline",  "int",         "long",       "register",  "return",       "short",    "signed",      "sizeof",
+      "static",  "struct",      "switch",     "typedef",   "union",        "unsigned", "void",        "while",
+      "dma",     "ram",         "l1",         "l2",        "restrict",     "volatile", "fetch",       "fetch_2d",
+      "send",    "send_2d",     "done",       "ram_fetch", "ram_fetch_2d", "ram_send", "ram_send_2d", "ram_done",
+      "ts_part", "fetch_parts", "send_parts", "move",      "move_2d",      "args"};
   return names;
+}
+
+// Nor like the parameters of a function that several nodes share: n0, r0.
+bool is_reserved(const std::string& name) {
+  const bool parameter = name.size() > 1 && (name[0] == 'n' || name[0] == 'r') &&
+                         name.find_first_not_of("0123456789", 1) == std::string::npos;
+  return parameter || reserved_names().contains(name);
 }
 
 // What a step reads of one variable; a Let counts only if its own value is used further on.
@@ -107,7 +114,7 @@ class Printer {
     auto& name = names_[static_cast<size_t>(variable)];
     const auto& wanted = wanted_[static_cast<size_t>(variable)];
     name = wanted;
-    auto taken = [&] { return reserved_names().contains(name) || std::ranges::find(scope_, name) != scope_.end(); };
+    auto taken = [&] { return is_reserved(name) || std::ranges::find(scope_, name) != scope_.end(); };
     for (int n = 2; taken(); ++n) name = fmt::format("{}_{}", wanted, n);
     scope_.push_back(name);
   }

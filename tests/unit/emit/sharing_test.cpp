@@ -17,7 +17,7 @@ TEST(Sharing, FunctionsThatDifferInNumbersAreOne) {
                          {{fetch("L2_y + t * 8", "L1_b", "t % 2 + 3")}, {{"L1_b", "0"}}, {}}},
                         {"L2_x", "L2_y"});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(text_of(found[0].body), std::vector<std::string>{"  fetch(n[0] + t * n[1], n[2], 512, t % 2 + 3);"});
+  EXPECT_EQ(text_of(found[0].body), std::vector<std::string>{"  fetch(n0 + t * n1, n2, 512, t % 2 + 3);"});
   EXPECT_EQ(found[0].numbers[0], (std::vector<std::string>{"L2_x", "4", "64"}));
   EXPECT_EQ(found[0].numbers[1], (std::vector<std::string>{"L2_y", "8", "0"}));
 }
@@ -28,7 +28,7 @@ TEST(Sharing, PlacesThatAgreeShareAnArgument) {
       {});
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(text_of(found[0].body),
-            (std::vector<std::string>{"  fetch(n[0], n[0], 512, 1);", "  fetch(n[0] + 3, 9, 512, 2);"}));
+            (std::vector<std::string>{"  fetch(n0, n0, 512, 1);", "  fetch(n0 + 3, 9, 512, 2);"}));
 }
 
 TEST(Sharing, RealsAndNegativeNumbersAreNumbersToo) {
@@ -38,7 +38,7 @@ TEST(Sharing, RealsAndNegativeNumbersAreNumbersToo) {
   ASSERT_EQ(found.size(), 1u);
   EXPECT_EQ(found[0].reals, (std::vector<std::vector<std::string>>{{"1e-05f"}, {"-2.5f"}}));
   EXPECT_EQ(found[0].numbers, (std::vector<std::vector<std::string>>{{"-4", "4"}, {"3", "9"}}));
-  EXPECT_EQ(text_of(found[0].body)[1], "  fetch(n[0], t - n[1], 512, 0);");
+  EXPECT_EQ(text_of(found[0].body)[1], "  fetch(n0, t - n1, 512, 0);");
 }
 
 TEST(Sharing, WhatDoesSomethingElseStaysApart) {
@@ -84,9 +84,9 @@ TEST(Sharing, StepsThatNotAllHaveStandUnderAnIfWhereLinesMustBeSaved) {
   auto found = families(functions, homes, 1);
   ASSERT_EQ(found.size(), 1u);
   auto text = text_of(found[0].body);
-  EXPECT_EQ(text[0], "  if (n[0]) fetch(L2_z, 96, 512, 7);");
-  EXPECT_EQ(text[1], "  fetch(n[1], 0, 512, 1);");
-  EXPECT_EQ(text[13], "    if (n[2] && t == 0) {");
+  EXPECT_EQ(text[0], "  if (n0) fetch(L2_z, 96, 512, 7);");
+  EXPECT_EQ(text[1], "  fetch(n1, 0, 512, 1);");
+  EXPECT_EQ(text[13], "    if (n2 && t == 0) {");
   EXPECT_EQ(text[14], "      fetch(8, 9, 512, 10);");
   EXPECT_EQ(found[0].numbers, (std::vector<std::vector<std::string>>{{"1", "L2_x", "0"}, {"0", "L2_y", "1"}}));
 }
