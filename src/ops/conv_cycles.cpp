@@ -25,7 +25,7 @@ double sixteen(int cores) {
 }
 
 // The cores set up their walks with code that the caches have forgotten since the last call, in part or most of it.
-constexpr double kBlocksStart = 1800, kRowsStart = 3000;
+constexpr double kBlocksStart = 1500, kRowsStart = 2000;
 
 double shared(double items, double each, int cores) {
   return 250 + std::ceil(items / cores) * each;
@@ -55,9 +55,9 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   if (taps == 1) taps = y.taps, rows = z.taps;
   // What a row of three taps loads and moves is hidden, but for its beginning.
   double tap = cores > 4 ? 38 : 34;
-  double row = three ? (cores > 4 ? 114 : 92) : 24 + tap * taps;
+  double row = three ? (cores > 4 ? 110 : 92) : 24 + tap * taps;
   double each = rows * taps == 1 ? terms * tap : terms * rows * row;
-  const double begin = rows * taps == 0 ? 200 : 300, sheets = planes * quarters(channels) * z.places;
+  const double begin = rows * taps == 0 ? 120 : 300, sheets = planes * quarters(channels) * z.places;
   if (sides + ends + corners == 0) return shared(sheets * inner, begin + each, cores);
   double effort = inner * (begin + each) + sides * (2 * begin + each * beside) + ends * (begin + each * met(y)) +
                   corners * (2 * begin + 0.4 * each * beside * met(y));
@@ -90,7 +90,7 @@ double mean_of_blocks(std::array<BlockAxis, 3> axes, const std::array<double, 3>
 
 // A plane of its own, row by row.
 double rows(double planes, double high, double wide, double row_taps, double taps, bool three, bool by_two, int cores) {
-  double row = three ? 300 + wide * (5 + row_taps * (by_two ? 14 : 10)) : 350 + row_taps * taps * (130 + 8 * wide);
+  double row = three ? 250 + wide * (5 + row_taps * (by_two ? 14 : 10)) : 350 + row_taps * taps * (130 + 8 * wide);
   return shared(planes * high, row, cores);
 }
 
@@ -178,9 +178,9 @@ double conv_cycles(const ConvSpace& s, std::span<const int64_t> tile, int cores)
     if (s.product == ConvProduct::Weights)
       return 900 + t.n * matmul_cycles(1, whole(s.m), whole(s.c), whole(s.place[2]), cores, 0);
     bool back = s.product == ConvProduct::Large;
-    constexpr double kApart = 1.08;  // the rows of one operand stand as far apart as a plane is large
-    return 900 + kApart * matmul_cycles(whole(s.n), whole(back ? s.c : s.m), whole(s.place[2]), whole(back ? s.m : s.c),
-                                        cores, 0);
+    const double apart = back ? 0.95 : 1.08;  // the rows of one operand stand as far apart as a plane is large
+    return 900 + apart * matmul_cycles(whole(s.n), whole(back ? s.c : s.m), whole(s.place[2]), whole(back ? s.m : s.c),
+                                       cores, 0);
   }
   if (s.product == ConvProduct::Weights) return weights(s, t, cores);
   return s.product == ConvProduct::Small ? small(s, t, cores) : large(s, t, cores);
