@@ -159,12 +159,13 @@ double weights(const ConvSpace& s, const Extents& t, int cores) {
   // A column of four input channels, or of two or three that are left; one that is left goes by taps of a row.
   double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
   double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 3 : 1;
-  auto block = [&](double width) { return 190 + high * (44 + sixteen(cores) * part * width * wide); };
+  const double step = cores > 4 ? 36 : 28;
+  auto block = [&](double width) { return 190 + high * (44 + step * part * width * wide); };
   double row = 400 + high * (215 + (sixteen(cores) * columns / 4 * 1.1 * part) * t.places[2]);
   double whole = t.g * lines * fours * taps, left = rest > 1 ? t.g * lines * taps : 0;
   double pieced = rest == 1 ? t.g * lines * kernel(0) * kernel(1) * pieces : 0;
   double items = whole + left + pieced, mine = std::ceil(items / cores);
-  double each = (whole * block(1) + left * block(rest == 3 ? 0.83 : 0.62) + pieced * row) / std::max(items, 1.0);
+  double each = (whole * block(1) + left * block(rest == 3 ? 0.88 : 0.66) + pieced * row) / std::max(items, 1.0);
   return 2000 + 330 * std::min(taps, mine) + mine * each;
 }
 
