@@ -29,34 +29,33 @@ enum {
   MOST_BYTES = 1 << 19, /* in a transaction of the blocking calls */
 };
 
-/* By direction: 1 reads. Counted over all time; `ended` as the engine's status last said it. Every word of these and of
- * a request costs the cluster a passage to L2, hence as few as can be. */
-static struct {
+/* By direction: 1 reads. Counted over all time; `ended` as the engine's status last said it. A word of a request costs
+ * the cluster a passage to L2, hence a request has one until it must wait: its number, and what of it is known here. */
+TS_CHIP_NEAR static struct {
   uint32_t started, ended;
+  uint32_t strided; /* what the engine was last told */
   pi_cl_ram_req_t *first, *last;
 } queues[2];
 
-enum { QUEUED = 2 }; /* beside the direction */
+enum { READS = 1, QUEUED = 2, NUMBER = 4 }; /* of a request's id */
 
 static inline volatile uint32_t* hyper(uint32_t id, uint32_t offset) {
   return ts_register(TS_CHIP_UDMA + HYPER + id * ID_SPAN + offset);
 }
 
-/* The transaction's number. */
-static uint32_t start(uint32_t id, uint32_t ram, uint32_t data, uint32_t size, uint32_t stride, uint32_t length) {
-  const uint32_t side = id ? RX : TX;
-  const int strided = length < size;
-  *hyper(id, TWO_D) = (uint32_t)strided;
+/* What the request is from then on. The engine keeps what it was told before. */
+static int32_t start(uint32_t id, uint32_t ram, uint32_t data, uint32_t size, uint32_t stride, uint32_t length) {
+  const uint32_t side = id ? RX : TX, strided = length < size;
+  if (queues[id].strided != strided) *hyper(id, TWO_D) = queues[id].strided = strided;
   if (strided) {
     *hyper(id, TWO_D + 4) = length;
     *hyper(id, TWO_D + 8) = stride;
   }
-  *hyper(id, SETUP) = id ? MEMORY_READ : MEMORY_WRITE;
   *hyper(id, RAM_ADDRESS) = ram;
   *hyper(id, side) = data;
   *hyper(id, side + 4) = size;
   *hyper(id, side + 8) = START;
-  return ++queues[id].started;
+  return (int32_t)(++queues[id].started * NUMBER | id);
 }
 
 static uint32_t ended(uint32_t id) {
@@ -70,8 +69,7 @@ static int has_room(uint32_t id) {
 static void start_queued(uint32_t id) {
   for (pi_cl_ram_req_t* r; (r = queues[id].first) && has_room(id);) {
     queues[id].first = r->next;
-    r->id = (int32_t)start(id, r->ram, r->data, r->size, r->stride, r->length);
-    r->ext2loc = (int32_t)id;
+    r->id = start(id, r->ram, r->data, r->size, r->stride, r->length);
   }
 }
 
@@ -81,8 +79,7 @@ static void enqueue(uint32_t ram, void* to, uint32_t size, uint32_t stride, uint
   TS_RULE_NOTE(req->data, data);
   if (queues[id].first) start_queued(id);
   if (!queues[id].first && has_room(id)) {
-    req->ext2loc = (int32_t)id;
-    req->id = (int32_t)start(id, ram, data, size, stride, length);
+    req->id = start(id, ram, data, size, stride, length);
     return;
   }
   *req = (pi_cl_ram_req_t){.ram = ram,
@@ -90,7 +87,7 @@ static void enqueue(uint32_t ram, void* to, uint32_t size, uint32_t stride, uint
                            .size = size,
                            .stride = stride,
                            .length = length,
-                           .ext2loc = (int32_t)(id | QUEUED),
+                           .id = (int32_t)(id | QUEUED),
                            .state = req->state};
   if (queues[id].first)
     queues[id].last->next = req;
@@ -117,9 +114,11 @@ void pi_cl_ram_write(struct pi_device* device, uint32_t ram, void* data, uint32_
 }
 
 static void finish(const volatile pi_cl_ram_req_t* request) {
-  while (request->ext2loc & QUEUED) start_queued((uint32_t)request->ext2loc & 1);
-  const uint32_t id = (uint32_t)request->ext2loc, number = (uint32_t)request->id;
-  while (queues[id].ended - number >= 1u << 31 && ended(id) - number >= 1u << 31)
+  uint32_t number;
+  while ((number = (uint32_t)request->id) & QUEUED) start_queued(number & READS);
+  const uint32_t id = number & READS;
+  number -= id;
+  while ((int32_t)(queues[id].ended * NUMBER - number) < 0 && (int32_t)(ended(id) * NUMBER - number) < 0)
     if (queues[id].first) start_queued(id);
 }
 
@@ -159,6 +158,12 @@ int pi_ram_open(struct pi_device* device) {
   *hyper(0, EXTRA_LATENCY) = 1;
   *hyper(0, CS_MAX) = ~0u;
   *hyper(0, DEVICE) = 0;
+  for (uint32_t id = 0; id < 2; ++id) {
+    queues[id].started = queues[id].ended = queues[id].strided = 0;
+    queues[id].first = NULL;
+    *hyper(id, TWO_D) = 0;
+    *hyper(id, SETUP) = id ? MEMORY_READ : MEMORY_WRITE;
+  }
   return 0;
 }
 void pi_ram_close(struct pi_device* device) {

@@ -36,6 +36,8 @@ std::string header_text(const Source& source) {
   const std::pair<const char*, uint32_t> bases[] = {
       {"CLUSTER", r.cluster},     {"EVENT_UNIT", r.event_unit},     {"DMA", r.dma},        {"UDMA", r.udma},
       {"FC_ICACHE", r.fc_icache}, {"FC_INTERRUPT", r.fc_interrupt}, {"STDOUT", r.stdout_}, {"EXIT", r.exit}};
+  text += fmt::format("#define TS_CHIP_NEAR{} /* of the runtime's data: what the cluster uses often */\n\n",
+                      near_bytes(source) > 0 ? " PI_CL_L1" : "");
   for (auto& [name, base] : bases) text += fmt::format("#define TS_CHIP_{} {}u\n", name, hex(base));
   return text + "\n#endif\n";
 }
@@ -55,7 +57,7 @@ std::string memory_text(const Source& source) {
   text += fmt::format(
       "__controller_stack_bytes = {};\n__worker_stack_bytes = {};\n__worker_count = {};\n"
       "__fc_stack_bytes = {};\n",
-      t.stacks.controller.count - near_commands(source), t.stacks.worker.count,
+      t.stacks.controller.count - near_bytes(source), t.stacks.worker.count,
       source.plan.cores - (t.controller_works ? 1 : 0), t.stacks.fabric_controller.count);
   text += in_ram
               ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
@@ -69,10 +71,10 @@ std::string memory_text(const Source& source) {
 
 // A command is a byte there (chip/calls.h). The arena may take all that the stacks leave of L1, hence a part of a
 // stack.
-int64_t near_commands(const Source& source) {
-  constexpr int64_t most = 128;
-  const auto bytes = align_up(Bytes(source.schedule.handles), 16).count;
-  return source.plan.stack_level == 0 && bytes <= most ? bytes : 0;
+int64_t near_bytes(const Source& source) {
+  constexpr int64_t most_commands = 128, queues = 40;  // of the external RAM (chip/ram.c)
+  const int64_t commands = source.schedule.handles;
+  return source.plan.stack_level == 0 && commands <= most_commands ? align_up(Bytes(commands + queues), 16).count : 0;
 }
 
 bool data_in_ram(const Source& source) {

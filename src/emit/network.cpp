@@ -236,7 +236,7 @@ class Network {
     lines.push_back("#else");
     if (any)
       lines.push_back(fmt::format("{}{} /* each has at most one transfer in flight */",
-                                  near_commands(source_) > 0 ? "PI_CL_L1 " : "", commands));
+                                  near_bytes(source_) > 0 ? "PI_CL_L1 " : "", commands));
     for (const auto& move : move_helpers())
       if (calls(called, move.name + "(")) lines.push_back(move.function());
     lines.insert(lines.end(), called.begin(), called.end());

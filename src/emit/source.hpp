@@ -50,9 +50,9 @@ Result<std::vector<Samples>> samples_of(const Source& source);
 // for them, in the external RAM, one after the other.
 bool data_in_ram(const Source& source);
 
-// What the DMA's commands take of L1, off the stack of the core that gives them; 0 where they stand in L2. A wait and a
-// command each touch one, and L2 is far.
-int64_t near_commands(const Source& source);
+// What the DMA's commands and the queues of the external RAM take of L1, off the stack of the core that uses them; 0
+// where they stand in L2. Every transfer and every wait touches them, and L2 is far.
+int64_t near_bytes(const Source& source);
 
 // A file that the external RAM holds when the network starts, by its place there.
 struct RamFile {
