@@ -318,18 +318,20 @@ TS_SET_UP void begin(struct work* o) {
  * elements of x: a phase is a convolution of stride 1 by some of the taps, taken backwards. Weights and outputs stand
  * w_each and y_each apart along the axis. */
 TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
-  const int32_t stride = p->stride[i], dilation = p->dilation[i], place = (remainder + p->pad[i]) % stride;
+  const int32_t stride = p->stride[i], dilation = p->dilation[i], taps = p->kernel[i], place = remainder + p->pad[i];
   int32_t first = 0, every = 1, w_each = 1, y_each = 1;
   for (int32_t j = 2; j > i; --j) w_each *= p->kernel[j], y_each *= p->y_size[j];
-  while (first < stride && first * dilation % stride != place) ++first;
-  while (every * dilation % stride != 0) ++every;
-  a->count = (p->y_size[i] - remainder + stride - 1) / stride;
+  /* Divisions take long, and none is needed for a stride of 1. */
+  while (first < stride && !divides(stride, place - first * dilation)) ++first;
+  while (!divides(stride, every * dilation)) ++every;
+  a->count = quotient(p->y_size[i] - remainder + stride - 1, stride);
   a->step = 1, a->y = remainder * y_each, a->y_step = stride * y_each;
-  if (first < stride && first < p->kernel[i]) {
+  if (first < stride && first < taps) {
+    const int32_t back = place - first * dilation;
     a->size = p->x_size[i];
-    a->at = p->at[i] + (remainder + p->pad[i] - first * dilation) / stride;
-    a->taps = (p->kernel[i] - 1 - first) / every + 1;
-    a->tap_step = -(every * dilation / stride);
+    a->at = p->at[i] + (stride == 1 ? back : back / stride);
+    a->taps = quotient(taps - 1 - first, every) + 1;
+    a->tap_step = -quotient(every * dilation, stride);
     a->w = first * w_each, a->w_tap = every * w_each;
   } else { /* nothing to meet, for all of them alike */
     a->size = a->count;
@@ -340,11 +342,11 @@ TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remaind
 }
 
 TS_SET_UP void transposed(struct work* o) {
-  const struct ts_conv_args* p = o->a.p;
-  for (int32_t z = 0; z < p->stride[0]; ++z)
-    for (int32_t y = 0; y < p->stride[1]; ++y)
-      for (int32_t x = 0; x < p->stride[2]; ++x)
-        if (phase(p, 0, z, &o->a.z) && phase(p, 1, y, &o->a.y) && phase(p, 2, x, &o->a.x)) share_of_planes(o);
+  struct plane* a = &o->a;
+  const struct ts_conv_args* p = a->p;
+  for (int32_t z = 0; z < p->stride[0] && phase(p, 0, z, &a->z); ++z)
+    for (int32_t y = 0; y < p->stride[1] && phase(p, 1, y, &a->y); ++y)
+      for (int32_t x = 0; x < p->stride[2] && phase(p, 2, x, &a->x); ++x) share_of_planes(o);
 }
 
 void ts_conv(void* args) {
