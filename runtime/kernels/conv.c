@@ -303,6 +303,7 @@ TS_SET_UP void begin(struct work* o) {
   for (int32_t i = 2; i >= 0; --i, --s) {
     s->size = p->x_size[i], s->count = p->y_size[i], s->at = p->at[i];
     s->step = p->stride[i], s->taps = p->kernel[i], s->tap_step = p->dilation[i];
+    if (p->transposed) s->at += p->pad[i], s->tap_step = -s->tap_step; /* all of it where the stride is 1 */
     s->w = s->y = s->from = s->length = 0;
     s->x_each = x_each, s->x_tap = x_each * s->tap_step, s->w_tap = w_each, s->y_step = y_each;
     x_each *= s->size, w_each *= s->taps, y_each *= s->count;
@@ -315,21 +316,21 @@ TS_SET_UP void begin(struct work* o) {
 }
 
 /* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring
- * elements of x: a phase is a convolution of stride 1 by some of the taps, taken backwards. Weights and outputs stand
- * w_each and y_each apart along the axis. */
+ * elements of x: a phase is a convolution of stride 1 by some of the taps, taken backwards. There is one for a
+ * stride of 1, and the axis is it from the beginning. Weights and outputs stand w_each and y_each apart along the axis.
+ */
 TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remainder, struct axis* a) {
   const int32_t stride = p->stride[i], dilation = p->dilation[i], taps = p->kernel[i], place = remainder + p->pad[i];
   int32_t first = 0, every = 1, w_each = 1, y_each = 1;
+  if (stride == 1) return 1;
   for (int32_t j = 2; j > i; --j) w_each *= p->kernel[j], y_each *= p->y_size[j];
-  /* Divisions take long, and none is needed for a stride of 1. */
-  while (first < stride && !divides(stride, place - first * dilation)) ++first;
-  while (!divides(stride, every * dilation)) ++every;
+  while (first < stride && (place - first * dilation) % stride != 0) ++first;
+  while (every * dilation % stride != 0) ++every;
   a->count = quotient(p->y_size[i] - remainder + stride - 1, stride);
   a->step = 1, a->y = remainder * y_each, a->y_step = stride * y_each;
   if (first < stride && first < taps) {
-    const int32_t back = place - first * dilation;
     a->size = p->x_size[i];
-    a->at = p->at[i] + (stride == 1 ? back : back / stride);
+    a->at = p->at[i] + (place - first * dilation) / stride;
     a->taps = quotient(taps - 1 - first, every) + 1;
     a->tap_step = -quotient(every * dilation, stride);
     a->w = first * w_each, a->w_tap = every * w_each;

@@ -15,10 +15,6 @@ static inline int32_t quotient(int32_t a, int32_t b) {
   return b == 1 ? a : a / b;
 }
 
-static inline int32_t divides(int32_t b, int32_t a) {
-  return b == 1 || a % b == 0;
-}
-
 /* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
  * at + i * step + k * tap_step. Neighbouring elements along it stand x_each apart; the weight is the one at
  * w + k * w_tap, the output the one at y + i * y_step. */
