@@ -8,6 +8,7 @@
 struct place {
   int32_t group, line, column;
   int32_t lines, columns; /* of a group, of a line */
+  int32_t high;           /* output channels of a line: four, or eight by a single input channel */
 };
 
 static void find_place(struct place* at, int32_t block) {
@@ -28,14 +29,19 @@ static void next_place(struct place* at, int32_t count) {
 /* Blocks of a tap from a place on: lines by so many times four columns, or by fewer than four. */
 TS_SET_UP void channels(struct tap* k, const struct place* at, int32_t count) {
   const struct ts_conv_weights_args* const p = k->s->p;
-  const int32_t m = at->group * p->m + 4 * at->line, c = 4 * at->column, columns = ts_min(4, p->c - c);
+  const int32_t m = at->group * p->m + at->high * at->line, c = 4 * at->column, columns = ts_min(4, p->c - c);
   const float *dy = k->dy + m * k->s->dy_m, *const x = k->x + (at->group * p->c + c) * k->s->x_c;
   float* dw = k->dw + m * k->dw_m + c * k->dw_column;
-  int32_t lines = ts_min(4, p->m - 4 * at->line);
-  const int32_t by_two = lines == 4 && columns >= 3 && p->stride[2] == 2;
+  int32_t lines = ts_min(at->high, p->m - at->high * at->line);
+  const int32_t by_two = (lines == 8 || (lines == 4 && columns >= 3)) && p->stride[2] == 2;
   k->pairs = p->stride[2] == 1 + by_two ? (k->n - 1) >> 1 : 0;
   k->singles = k->n - 1 - 2 * k->pairs;
-  if (lines == 4 && columns == 4) {
+  if (lines == 8) {
+    if (by_two)
+      block_8_1_by_two(k, dy, x, dw, count);
+    else
+      block_8_1(k, dy, x, dw, count);
+  } else if (lines == 4 && columns == 4) {
     if (by_two)
       block_4_4_by_two(k, dy, x, dw, count);
     else
@@ -154,8 +160,9 @@ void ts_conv_weights(void* args) {
     for (; lo < hi; ++lo) three_plane(&s, &three, lo);
     return;
   }
-  const int32_t alone = p->c % 4 == 1;
-  const struct place all = {.lines = (p->m + 3) / 4, .columns = alone ? p->c / 4 : (p->c + 3) / 4};
+  const int32_t high = p->c == 1 && p->m % 8 == 0 ? 8 : 4, alone = high == 4 && p->c % 4 == 1;
+  const struct place all = {
+      .lines = (p->m + high - 1) / high, .columns = alone ? p->c / 4 : (p->c + 3) / 4, .high = high};
   const int32_t lines = p->g * all.lines, whole = lines * all.columns * s.taps;
   const int32_t rest = alone ? lines * p->kernel[0] * p->kernel[1] * ((p->kernel[2] + 3) / 4) : 0;
   ts_share(whole + rest, &lo, &hi);

@@ -10,6 +10,7 @@
 /* F(i, columns) for every line, F(i, j) for every column of line i. */
 #define TS_ROWS_1(F, COLUMNS) F(0, COLUMNS)
 #define TS_ROWS_4(F, COLUMNS) F(0, COLUMNS) F(1, COLUMNS) F(2, COLUMNS) F(3, COLUMNS)
+#define TS_ROWS_8(F, COLUMNS) TS_ROWS_4(F, COLUMNS) F(4, COLUMNS) F(5, COLUMNS) F(6, COLUMNS) F(7, COLUMNS)
 #define TS_COLUMNS_1(F, i) F(i, 0)
 #define TS_COLUMNS_2(F, i) F(i, 0) F(i, 1)
 #define TS_COLUMNS_3(F, i) F(i, 0) F(i, 1) F(i, 2)
@@ -111,6 +112,24 @@
   TS_MADD_(3, 1);          \
   A(3);                    \
   B(1);
+#define TS_MIXED_8_1(A, B) \
+  TS_MADD_(0, 0);          \
+  A(0);                    \
+  TS_MADD_(1, 0);          \
+  A(1);                    \
+  TS_MADD_(2, 0);          \
+  A(2);                    \
+  TS_MADD_(3, 0);          \
+  A(3);                    \
+  TS_MADD_(4, 0);          \
+  A(4);                    \
+  TS_MADD_(5, 0);          \
+  A(5);                    \
+  TS_MADD_(6, 0);          \
+  A(6);                    \
+  TS_MADD_(7, 0);          \
+  B(0);                    \
+  A(7);
 #define TS_MIXED_1_4(A, B) \
   TS_MADD_(0, 0);          \
   B(0);                    \

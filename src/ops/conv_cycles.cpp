@@ -156,6 +156,11 @@ double weights(const ConvSpace& s, const Extents& t, int cores) {
                                     : 350 + kernel(0) * kernel(1) * high * (100 + 10 * t.places[2]);
     return 1500 + shared(planes, plane, cores);
   }
+  // Eight output channels by a single input channel.
+  if (t.c == 1 && std::fmod(t.m, 8) == 0) {
+    double mine = std::ceil(planes / 8 * taps / cores);
+    return 2000 + 330 * std::min(taps, mine) + mine * (190 + high * (60 + 24 * wide));
+  }
   // A column of four input channels, or of two or three that are left; one that is left goes by taps of a row.
   double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
   double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 3 : 1;

@@ -147,6 +147,20 @@ TEST(ConvGrad, of_weights_with_any_channels) {
                       rng);
 }
 
+TEST(ConvGrad, of_weights_with_one_channel_in) {
+  std::mt19937 rng(10);
+  for (int64_t m : {8, 16, 12})
+    for (int64_t stride = 1; stride <= 3; ++stride)
+      for (int64_t groups : {1, 2})
+        expect_kernel(weight_gradient({{2, groups, 5, 9},
+                                       {m * groups, 1, 2, 4},
+                                       groups,
+                                       {{"pads", std::vector<int64_t>{0, 1, 1, 2}},
+                                        {"strides", std::vector<int64_t>{1, stride}},
+                                        {"group", groups}}}),
+                      rng);
+}
+
 TEST(ConvGrad, of_the_usual_layers_weights) {
   std::mt19937 rng(7);
   std::vector<int64_t> same{1, 1, 1, 1}, two{2, 2};
