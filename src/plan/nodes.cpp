@@ -225,9 +225,9 @@ Edge Chain::between(const Planned& a, const Planned& b, Bytes free) const {
   return {coming + going, beyond(after, after.waits + after.head - coming) + beyond(before, before.tail - going)};
 }
 
-// Transfers are to hide, as far as two hundredths of the cycles pay for it.
+// Transfers are to hide, as far as a fortieth of the cycles pays for it.
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
-  constexpr double kHidingMayCost = 0.02;
+  constexpr double kHidingMayCost = 0.025;
   auto planned = [&](size_t i, const Tiling& tiling) {
     return Planned{&nodes[i].problem, &tiling, travellers(nodes[i].problem), nodes[i].storage};
   };

@@ -87,7 +87,8 @@ Command command_for(const Container& from, const ops::SymbolicBox& box, const st
     c.loops.push_back({"line" + std::to_string(outer[o].axis), outer[o].len, outer[o].most, outer[o].stride, inside});
   }
   auto most_lines = inner ? outer[0].most : 1;
-  if (!inner && longest_line > kLongestLine) chunk_bytes(c, longest_line);
+  const auto longest = engine.near == "L1" ? kLongestLine : std::max(kLongestLine, engine.max_bytes.count);
+  if (!inner && longest_line > longest) chunk_bytes(c, longest_line);
   if (inner && longest_line * most_lines > engine.max_bytes.count)
     chunk_lines(c, most_lines, engine.max_bytes.count / longest_line);
   return c;

@@ -14,7 +14,8 @@
 
 namespace tessera::schedule {
 
-// PMSIS keeps 16 bits of the size of a 1-D command; a multiple of 8 keeps every chunk aligned.
+// PMSIS keeps 16 bits of the size of a 1-D command of the cluster's engine; a multiple of 8 keeps every chunk aligned.
+// Commands to the external memory have no such limit, and go in chunks only where they exceed their engine's.
 inline constexpr int64_t kLongestLine = 65528;
 
 // One loop around the command: what a step of it adds on either side, in bytes.

@@ -68,9 +68,14 @@ Result<void> add_updates(Program& program, const Options& options) {
                                       TensorData::scalar(learning_rate_of(options)).reshaped({1})});
   TensorId step;
   if (form.step >= 0) step = graph.add_tensor({"step", {DType::I64, {1}}, Role::Input, {}});
-  // The backward pass ends with the first layers: their gradients have the others' updates to get home.
-  for (auto& parameter : program.parameters | std::views::reverse) {
-    if (!parameter.accumulator) continue;
+  // The backward pass ends with the first layers: their gradients have the others' updates to get home. Nothing hides
+  // the end of the last update, which is least of the largest.
+  std::vector<Parameter*> order;
+  for (auto& parameter : program.parameters | std::views::reverse)
+    if (parameter.accumulator) order.push_back(&parameter);
+  std::ranges::stable_sort(order, {}, [&](Parameter* p) { return graph.at(p->weight).type.bytes().count; });
+  for (auto* each : order) {
+    auto& parameter = *each;
     const auto name = graph.at(parameter.weight).name;
     const auto type = graph.at(parameter.weight).type;
     Node node{.name = name + "_update", .op = rule.op, .attributes = rule.attributes, .phase = Phase::Optimizer};
