@@ -63,17 +63,20 @@ TS_SET_UP void find_share(struct share* s, const struct ts_norm_tile* t) {
   add_level(s, at, t->outer, t->rows * s->row, t->groups, 0);
 }
 
-/* The run at a place, of at most `left` blocks; the place moves on. */
+/* The run at a place, of at most `left` blocks; the place moves on. A whole line after a whole line has its size. */
 TS_APART void take_run(const struct share* s, const struct ts_norm_tile* t, int32_t left, struct place* p,
                        struct run* b) {
-  const int32_t cut = t->inner > t->block_inner, each = cut ? t->block_inner : t->block_parts;
-  const int32_t inner = cut ? 1 : t->inner, skipped = p->at * each;
-  b->count = ts_min(left, s->blocks - p->at);
-  const int32_t n = ts_min(b->count * each, (cut ? t->inner : t->parts) - skipped);
-  b->parts = cut ? 1 : n, b->inner = cut ? n : inner, b->n = n * inner;
+  const int32_t count = ts_min(left, s->blocks - p->at);
+  b->start = p->start, b->group = p->group, b->param = p->param;
+  if (count < s->blocks || count != b->count) {
+    const int32_t cut = t->inner > t->block_inner, each = cut ? t->block_inner : t->block_parts;
+    const int32_t inner = cut ? 1 : t->inner, skipped = p->at * each;
+    const int32_t n = ts_min(count * each, (cut ? t->inner : t->parts) - skipped);
+    b->count = count, b->parts = cut ? 1 : n, b->inner = cut ? n : inner, b->n = n * inner;
+    b->start += skipped * inner;
+    if (!cut) b->param += skipped * t->part_step;
+  }
   b->rows = s->by_rows < 0 ? t->rows : ts_min(t->block_rows, t->rows - p->index[s->by_rows] * t->block_rows);
-  b->start = p->start + skipped * inner, b->group = p->group;
-  b->param = p->param + (cut ? 0 : skipped * t->part_step);
   p->at = 0;
   const struct level* l = s->level;
   for (int32_t i = 0; i < s->levels; ++i, ++l) {
