@@ -11,6 +11,15 @@ static inline uint32_t pi_core_id(void) {
 static inline uint32_t pi_cluster_id(void) {
   return ts_hart() >> 5;
 }
+/* Of all cores that the program uses, or of some. */
+void ts_fork(void (*entry)(void*), void* arg);
+void ts_fork_some(int cores, void (*entry)(void*), void* arg);
+static inline void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg) {
+  if (cores == TS_CHIP_WORKERS)
+    ts_fork(entry, arg);
+  else
+    ts_fork_some(cores, entry, arg);
+}
 static inline void pi_cl_team_barrier(void) {
   ts_sleep(TS_CHIP_EVENT_UNIT + TS_EU_BARRIER + TS_EU_BARRIER_WAIT);
 }

@@ -30,6 +30,33 @@ static volatile struct {
   uint32_t done;
 } mailbox;
 
+/* Who is passed what the controller dispatches, and who meets at the barriers. */
+static void team_of(int cores) {
+  const uint32_t team = (1u << cores) - 1;
+  *ts_event_unit(TS_EU_TEAM) = team;
+  *ts_event_unit(TEAM_BARRIER) = team;
+  *ts_event_unit(TEAM_BARRIER + TS_EU_BARRIER_TARGET) = team;
+  if (!TS_CHIP_CONTROLLER_WORKS) {
+    *ts_event_unit(JOIN_BARRIER) = team | CONTROLLER;
+    *ts_event_unit(JOIN_BARRIER + TS_EU_BARRIER_TARGET) = team | CONTROLLER;
+  }
+}
+
+void ts_fork(void (*entry)(void*), void* arg) {
+  ts_mark(TS_MARK_KERNEL);
+  *ts_event_unit(TS_EU_DISPATCH) = (uint32_t)(uintptr_t)entry;
+  *ts_event_unit(TS_EU_DISPATCH) = (uint32_t)(uintptr_t)arg;
+  if (TS_CHIP_CONTROLLER_WORKS) entry(arg);
+  ts_sleep(TS_CHIP_EVENT_UNIT + JOIN_BARRIER + TS_EU_BARRIER_WAIT);
+  ts_mark(TS_MARK_END);
+}
+
+void ts_fork_some(int cores, void (*entry)(void*), void* arg) {
+  team_of(cores);
+  ts_fork(entry, arg);
+  team_of(TS_CHIP_WORKERS);
+}
+
 static _Noreturn void work(void) {
   *ts_event_unit(TS_EU_MASK) = TS_TEAM_EVENTS;
   for (;;) {
@@ -42,6 +69,7 @@ static _Noreturn void work(void) {
 
 static _Noreturn void control(void) {
   *ts_register(TS_CHIP_FC_INTERRUPT + FC_INTERRUPT_MASK_SET) = DONE_INTERRUPT;
+  team_of(TS_CHIP_WORKERS);
   for (;;) {
     *ts_event_unit(TS_EU_MASK) = 1 << TS_EVENT_TASK;
     ts_sleep(TS_CHIP_EVENT_UNIT + TS_EU_WAIT_CLEAR);
@@ -96,21 +124,4 @@ int pi_cluster_send_task_to_cl(struct pi_device* device, struct pi_cluster_task*
   while (!mailbox.done) __asm__ volatile("wfi" ::: "memory");
   *ts_register(TS_CHIP_FC_INTERRUPT + FC_INTERRUPT_CLEAR) = DONE_INTERRUPT;
   return 0;
-}
-
-void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg) {
-  const uint32_t team = (1u << cores) - 1;
-  ts_mark(TS_MARK_KERNEL);
-  *ts_event_unit(TS_EU_TEAM) = team;
-  *ts_event_unit(TEAM_BARRIER) = team;
-  *ts_event_unit(TEAM_BARRIER + TS_EU_BARRIER_TARGET) = team;
-  if (!TS_CHIP_CONTROLLER_WORKS) {
-    *ts_event_unit(JOIN_BARRIER) = team | CONTROLLER;
-    *ts_event_unit(JOIN_BARRIER + TS_EU_BARRIER_TARGET) = team | CONTROLLER;
-  }
-  *ts_event_unit(TS_EU_DISPATCH) = (uint32_t)(uintptr_t)entry;
-  *ts_event_unit(TS_EU_DISPATCH) = (uint32_t)(uintptr_t)arg;
-  if (TS_CHIP_CONTROLLER_WORKS) entry(arg);
-  ts_sleep(TS_CHIP_EVENT_UNIT + JOIN_BARRIER + TS_EU_BARRIER_WAIT);
-  ts_mark(TS_MARK_END);
 }

@@ -40,8 +40,8 @@ int pi_cluster_close(struct pi_device* device);
 struct pi_cluster_task* pi_cluster_task(struct pi_cluster_task* task, void (*entry)(void*), void* arg);
 int pi_cluster_send_task_to_cl(struct pi_device* device, struct pi_cluster_task* task);
 
-void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg);
 #ifndef TS_CHIP /* chip/calls.h has them in line */
+void pi_cl_team_fork(int cores, void (*entry)(void*), void* arg);
 void pi_cl_team_barrier(void);
 uint32_t pi_core_id(void);
 uint32_t pi_cluster_id(void);

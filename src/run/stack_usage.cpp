@@ -98,7 +98,7 @@ class Depth {
       const bool exported = other.find(':') == other.npos;
       const bool task = name == "ts_chip_serve" && f.file.starts_with("harness/") && !exported;
       const bool entry = function.file.starts_with("harness/") && f.file == "network.c" && exported;
-      const bool kernel = name == "pi_cl_team_fork" && f.file.starts_with("kernels/") && exported;
+      const bool kernel = name == "ts_fork" && f.file.starts_with("kernels/") && exported;
       const bool own = function.file.starts_with("kernels/") && f.file == function.file && !exported &&
                        !f.callees.contains(kIndirect);
       if (task || entry || kernel || own) all.insert(other);

@@ -1,6 +1,6 @@
 // How deep the stacks of a chip's program can get, from what the compiler says of every function and its calls.
 //
-//   master: ts_chip_serve 32 > run_measured 48 > TrainingNetwork 16 > run_fc1 128 > pi_cl_team_fork 16 > ts_matmul 176
+//   master: ts_chip_serve 32 > run_measured 48 > TrainingNetwork 16 > run_fc1 128 > ts_fork 16 > ts_matmul 176
 #pragma once
 
 #include "base/error.hpp"

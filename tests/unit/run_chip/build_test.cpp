@@ -22,7 +22,7 @@ int main(void) { open_cluster(); on_cluster(run, NULL); return 0; })";
   auto refused = run_on_chip(main, {.more = {kernel(4000)}});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().kind(), ErrorKind::DoesNotFit);
-  for (auto* word : {"the cluster's controller", "it has 1984", "pi_cl_team_fork", "ts_wide 40"})
+  for (auto* word : {"the cluster's controller", "it has 1984", "ts_fork", "ts_wide 40"})
     EXPECT_NE(refused.error().text().find(word), std::string::npos) << refused.error().text();
 }
 
