@@ -31,6 +31,8 @@ static inline void ts_share(int32_t n, int32_t* lo, int32_t* hi) {
 /* A function with a place of its own: the cluster's cores share 4 KB of cached code, and what is inlined everywhere is
  * found nowhere. */
 #define TS_APART static __attribute__((noinline))
+/* Of what is called between kernels all the time: it begins where a line of that cache does. */
+#define TS_ON_A_LINE __attribute__((aligned(16)))
 
 /* One that runs once a call: what is cold comes line by line, and so the shortest code is the quickest. */
 #if defined(__GNUC__) && !defined(__clang__)

@@ -53,7 +53,8 @@ struct Helper {
     for (auto& parameter : split())
       typed.push_back((parameter == "direction" ? "pi_cl_dma_dir_e " : "int32_t ") + parameter);
     const auto& says = through.empty() ? body : through;
-    auto lines = wrapped({0, fmt::format("{} void {}(", apart ? "TS_APART" : "static", name), typed, ") {"});
+    auto lines =
+        wrapped({0, fmt::format("{} void {}(", apart ? "TS_ON_A_LINE TS_APART" : "static", name), typed, ") {"});
     auto head = fmt::format("{}", fmt::join(lines, "\n"));
     auto end = says.ends_with('}') ? "" : ";";
     return head.size() + says.size() < 116 ? fmt::format("{} {}{} }}", head, says, end)
