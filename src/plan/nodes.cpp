@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <ranges>
 #include <tuple>
 
 #include "plan/path.hpp"
@@ -204,7 +205,7 @@ Edge Chain::between(const Planned& a, const Planned& b, Bytes free) const {
   auto &before = *a.tiling, &after = *b.tiling;
   if (options_.buffering == Buffering::Single || before.nest.empty() || after.nest.empty()) return {};
   auto near = [](const Planned& node, size_t t) { return node.tiling->l2[t].count == 0; };
-  double going = 0, coming = 0;
+  double going = 0, made = 0, ready = 0;  // to come: what the earlier one makes, and what is there when it begins
   auto beside = free - after.l1_bytes;
   for (size_t t = 0; t < a.travellers.size(); ++t) {
     auto& slots = before.l1[t];
@@ -217,9 +218,11 @@ Edge Chain::between(const Planned& a, const Planned& b, Bytes free) const {
     auto& slots = after.l1[t];
     if (slots.in == 0 || (near(b, t) && slots.size > beside) || !can_be_early(a, b, t)) continue;
     if (near(b, t)) beside -= slots.size;
-    coming += near(b, t) ? slots.in : after.l2[t].in;
+    auto makes = [&](size_t u) { return a.travellers[u].out && a.storage[u] == b.storage[t]; };
+    const bool now = std::ranges::none_of(std::views::iota(size_t{0}, a.travellers.size()), makes);
+    (now ? ready : made) += near(b, t) ? slots.in : after.l2[t].in;
   }
-  coming = std::min(coming, before.last);
+  const double coming = std::min(made, before.last) + std::min(ready, before.last * static_cast<double>(before.tiles));
   going = std::min(going, after.first);
   auto beyond = [](const Tiling& tiling, double waits) { return std::max(0.0, waits - tiling.allowed / 2); };
   return {coming + going, beyond(after, after.waits + after.head - coming) + beyond(before, before.tail - going)};

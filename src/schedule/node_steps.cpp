@@ -129,7 +129,9 @@ Section NodeSteps::section(NodeSteps* before, NodeSteps* after, Next next) {
       for (auto until : {Until::FirstKernel, Until::End})
         before->wait_late(until, *this, section_.variables, section_.body);
     if (after)
-      for (int level : {1, 0}) after->issue_early(level, section_.variables, section_.body);
+      for (int memory : {1, 0})
+        after->issue_early([&](auto& way) { return after->memory_of(way) == memory; }, section_.variables,
+                           section_.body);
     section_.body.push_back({kernel(0, steps_->whole())});
   } else {
     tile_loop(before, after);
@@ -142,7 +144,8 @@ void NodeSteps::tile_loop(NodeSteps* before, NodeSteps* after) {
   auto& body = section_.body;
   prologue(body);
   // What comes from far away is asked for a whole node ahead, but not before what this one needs.
-  if (after && last_from_far() < 0) after->issue_early(1, section_.variables, body);
+  auto far = [&](auto& way) { return after->memory_of(way) == 1; };
+  if (after && last_from_far() < 0) after->issue_early(far, section_.variables, body);
   if (total() == 1) {
     step(0, steps_->at(0, "", body), before, after, body);
   } else {
@@ -178,13 +181,18 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
   fetch_far(t, body);
   if (after && last_from_far() >= 0) {
     Block ahead;
-    after->issue_early(1, section_.variables, ahead);
+    after->issue_early([&](auto& way) { return after->memory_of(way) == 1; }, section_.variables, ahead);
     guard(equal(t, last_from_far()), std::move(ahead), body);
   }
   free_slots(t, body);
-  Block next, last;
-  if (after) after->issue_early(0, section_.variables, next);
-  guard(equal(t, total() - 1), std::move(next), body);
+  // What is there comes under all of this node, what it makes itself under its last tile.
+  for (bool at_once : {true, false}) {
+    Block next;
+    auto which = [&](auto& way) { return after->memory_of(way) == 0 && ready(way, before, *after) == at_once; };
+    if (after) after->issue_early(which, section_.variables, next);
+    guard(equal(t, at_once ? 0 : total() - 1), std::move(next), body);
+  }
+  Block last;
   body.push_back({kernel(t, tiles.back())});
   if (before) before->wait_late(Until::FirstKernel, *this, section_.variables, last);
   guard(equal(t, 0), std::move(last), body);
@@ -429,13 +437,21 @@ void NodeSteps::epilogue(Block& body) {
         wait(way, turn, steps_->at(turn * way.period, "", body), body);
 }
 
-void NodeSteps::issue_early(int memory, std::vector<std::string>& variables, Block& body) {
+template <class Which>
+void NodeSteps::issue_early(Which which, std::vector<std::string>& variables, Block& body) {
   if (plan_.nest.empty()) return;
   steps_->speak_in(variables);
   auto first = steps_->at(0, "", body);
   for (auto& way : ways_)
-    if (way.early && plan_.nest[static_cast<size_t>(way.level)].level == memory) issue(way, 0, first, body);
+    if (way.early && which(way)) issue(way, 0, first, body);
   steps_->speak_in(section_.variables);
+}
+
+bool NodeSteps::ready(const Way& way, const NodeSteps* before, const NodeSteps& after) const {
+  if (sends(way.far, false) || (before && before->sends(way.far, true))) return false;
+  const int late = before ? before->late(way.engine) : 0;
+  return needs(way.engine) + late + after.early(way.engine) <=
+         target_.engines[static_cast<size_t>(way.engine)].in_flight;
 }
 
 void NodeSteps::wait_early(std::vector<std::string>& variables, Block& body) {
@@ -445,6 +461,12 @@ void NodeSteps::wait_early(std::vector<std::string>& variables, Block& body) {
   for (auto& way : ways_)
     if (way.early) wait(way, 0, first, body), way.here = true;
   steps_->speak_in(section_.variables);
+}
+
+// Whether something goes to that home, or may still be on its way when the node has ended.
+bool NodeSteps::sends(BufferId home, bool late) const {
+  return std::ranges::any_of(
+      ways_, [&](auto& way) { return !way.in() && way.outer < 0 && way.far == home && (!late || way.late); });
 }
 
 bool NodeSteps::moves(BufferId home) const {

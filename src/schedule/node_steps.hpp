@@ -87,10 +87,15 @@ class NodeSteps {
   void step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, NodeSteps* after, Block& body);
   void epilogue(Block& body);
   // What stands in the sections around, with names of theirs.
-  void issue_early(int level_of_memory, std::vector<std::string>& variables, Block& body);
+  template <class Which>
+  void issue_early(Which which, std::vector<std::string>& variables, Block& body);
   enum class Until : uint8_t { FirstKernel, End };  // of the node after
   void wait_late(Until until, const NodeSteps& after, std::vector<std::string>& variables, Block& body);
   bool moves(BufferId home) const;
+  bool sends(BufferId home, bool late) const;
+  int memory_of(const Way& way) const { return plan_.nest[static_cast<size_t>(way.level)].level; }
+  // Whether a first tile of the next node is there when this one begins, and the engine has a request left for it.
+  bool ready(const Way& way, const NodeSteps* before, const NodeSteps& after) const;
   void wait_early(std::vector<std::string>& variables, Block& body);
 
   template <class Which, class Each>
