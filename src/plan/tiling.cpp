@@ -222,7 +222,7 @@ std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1, bool as_ask
   std::vector<const T*> out;
   for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
     auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
-    for (double weight : {0.0, 1.0, 4.0}) {  // of the waits that it shows
+    for (double weight : {0.0, 3.0}) {  // of the waits that it shows
       const T* best = nullptr;
       auto price = [&](const T& t) { return t.cycles + weight * t.shown; };
       for (auto& t : found)
