@@ -96,6 +96,7 @@ TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) 
       int32_t c = k->c, z = k->z, y = k->y;                                   \
       if (c > 0) {                                                            \
         const int32_t w_x = k->w_x, x_x = k->x_x, taps = k->x;                \
+        const int32_t w_c = k->w_c, x_c = k->x_c;                             \
         const int32_t w_y = k->w_y - (MOVED)*w_x, x_y = k->x_y - (MOVED)*x_x; \
         const float* w = k->w - (BEFORE)*w_x;                                 \
         const int32_t before = (BEFORE)*x_x;                                  \
@@ -112,7 +113,7 @@ TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) 
           }                                                                   \
           if (--c <= 0) break;                                                \
           z = k->z;                                                           \
-          MOVE(ROWS, COLUMNS, k->w_c, k->x_c)                                 \
+          MOVE(ROWS, COLUMNS, w_c, x_c)                                       \
         }                                                                     \
       }                                                                       \
       if (k->b) {                                                             \
