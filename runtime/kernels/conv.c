@@ -80,48 +80,52 @@ TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) 
     COLUMNS(BIAS_, i)           \
   }
 
-/* Everything that the cursor has left, in blocks of so many lines and columns. TAPS is a row of taps, after which the
- * pointers stand where the next one begins; they begin BEFORE so many taps, and a row moves them by MOVED taps. */
-#define DEFINE_BLOCKS(NAME, LINES, WIDE, TAPS, BEFORE, MOVED) \
-  DEFINE_BLOCKS_(NAME, LINES, WIDE, TS_ROWS_##LINES, TS_COLUMNS_##WIDE, TAPS, BEFORE, MOVED)
-#define DEFINE_BLOCKS_(NAME, LINES, WIDE, ROWS, COLUMNS, TAPS, BEFORE, MOVED) \
-  TS_APART void NAME(struct walk* k, struct cursor* at) {                     \
-    do {                                                                      \
-      const int32_t y_m = k->y_m;                                             \
-      next_positions(k, at, WIDE);                                            \
-      ROWS(TS_ZERO, COLUMNS)                                                  \
-      if (!k->first) {                                                        \
-        COLUMNS(START, ROWS)                                                  \
-      }                                                                       \
-      int32_t c = k->c, z = k->z, y = k->y;                                   \
-      if (c > 0) {                                                            \
-        const int32_t w_x = k->w_x, x_x = k->x_x, taps = k->x;                \
-        const int32_t w_c = k->w_c, x_c = k->x_c;                             \
-        const int32_t w_y = k->w_y - (MOVED)*w_x, x_y = k->x_y - (MOVED)*x_x; \
-        const float* w = k->w - (BEFORE)*w_x;                                 \
-        const int32_t before = (BEFORE)*x_x;                                  \
-        ROWS(W_POINTER, COLUMNS)                                              \
-        COLUMNS(X_POINTER, 0)                                                 \
-        for (;;) {                                                            \
-          do {                                                                \
-            TAPS(ROWS, COLUMNS)                                               \
-          } while (y > 0);                                                    \
-          y = k->y;                                                           \
-          if (--z > 0) {                                                      \
-            MOVE(ROWS, COLUMNS, k->w_z, k->x_z)                               \
-            continue;                                                         \
-          }                                                                   \
-          if (--c <= 0) break;                                                \
-          z = k->z;                                                           \
-          MOVE(ROWS, COLUMNS, w_c, x_c)                                       \
-        }                                                                     \
-      }                                                                       \
-      if (k->b) {                                                             \
-        ROWS(BIAS, COLUMNS)                                                   \
-      }                                                                       \
-      COLUMNS(STORE, ROWS)                                                    \
-      if (k->relu) no_negatives(k, LINES, WIDE);                              \
-    } while (at->left > 0);                                                   \
+/* All rows of taps. TAPS is one of them, after which the pointers stand where the next one begins. */
+#define WALK(TAPS, ROWS, COLUMNS)         \
+  for (;;) {                              \
+    do {                                  \
+      TAPS(ROWS, COLUMNS)                 \
+    } while (y > 0);                      \
+    y = k->y;                             \
+    if (--z > 0) {                        \
+      MOVE(ROWS, COLUMNS, k->w_z, k->x_z) \
+      continue;                           \
+    }                                     \
+    if (--c <= 0) break;                  \
+    z = k->z;                             \
+    MOVE(ROWS, COLUMNS, w_c, x_c)         \
+  }
+
+/* Everything that the cursor has left, in blocks of so many lines and columns. WALKS goes through the rows of taps: it
+ * begins BEFORE so many taps, and a row moves the pointers by MOVED taps. */
+#define DEFINE_BLOCKS(NAME, LINES, WIDE, WALKS, BEFORE, MOVED) \
+  DEFINE_BLOCKS_(NAME, LINES, WIDE, TS_ROWS_##LINES, TS_COLUMNS_##WIDE, WALKS, BEFORE, MOVED)
+#define DEFINE_BLOCKS_(NAME, LINES, WIDE, ROWS, COLUMNS, WALKS, BEFORE, MOVED) \
+  TS_APART void NAME(struct walk* k, struct cursor* at) {                      \
+    do {                                                                       \
+      const int32_t y_m = k->y_m;                                              \
+      next_positions(k, at, WIDE);                                             \
+      ROWS(TS_ZERO, COLUMNS)                                                   \
+      if (!k->first) {                                                         \
+        COLUMNS(START, ROWS)                                                   \
+      }                                                                        \
+      int32_t c = k->c, z = k->z, y = k->y;                                    \
+      if (c > 0) {                                                             \
+        const int32_t w_x = k->w_x, x_x = k->x_x, taps = k->x;                 \
+        const int32_t w_c = k->w_c, x_c = k->x_c;                              \
+        const int32_t w_y = k->w_y - (MOVED)*w_x, x_y = k->x_y - (MOVED)*x_x;  \
+        const float* w = k->w - (BEFORE)*w_x;                                  \
+        const int32_t before = (BEFORE)*x_x;                                   \
+        ROWS(W_POINTER, COLUMNS)                                               \
+        COLUMNS(X_POINTER, 0)                                                  \
+        WALKS(ROWS, COLUMNS)                                                   \
+      }                                                                        \
+      if (k->b) {                                                              \
+        ROWS(BIAS, COLUMNS)                                                    \
+      }                                                                        \
+      COLUMNS(STORE, ROWS)                                                     \
+      if (k->relu) no_negatives(k, LINES, WIDE);                               \
+    } while (at->left > 0);                                                    \
   }
 
 /* A row of any number of taps. */
@@ -137,19 +141,22 @@ TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) 
   } while (--x > 0);              \
   MOVE(ROWS, COLUMNS, w_y, x_y)   \
   --y;
-DEFINE_BLOCKS(block_1_4, 1, 4, ANY_TAPS, 0, taps)
-DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS, 0, taps)
+#define WALK_ANY(ROWS, COLUMNS) WALK(ANY_TAPS, ROWS, COLUMNS)
+DEFINE_BLOCKS(block_1_4, 1, 4, WALK_ANY, 0, taps)
+DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY, 0, taps)
 
 /* Four by four. Two cores share a unit for multiply-adds, and one of them works while the other does something else. So
  * what a row of taps loads and moves stands between its first multiply-adds, one by one, as early as it can be: the
  * others then run while the other core has none. */
 #define F(i, j) SUM(i, j, a, b)
 #define G(i, j) SUM(i, j, c, d)
-#define SUM(i, j, a, b) TS_MADD(s##i##j, a##i, b##j);
+#define SUM(i, j, a, b) S(i, j, a, b##j)
+#define S(i, j, a, b) TS_MADD(s##i##j, a##i, b);
 #define A(i, at) TS_FETCH(a##i, q##i[at]);
 #define B(j, at) TS_FETCH(b##j, p##j[at]);
 #define C(i, at) TS_FETCH(c##i, q##i[at]);
 #define D(j, at) TS_FETCH(d##j, p##j[at]);
+#define E(n, at) TS_FETCH(e##n, p0[at]);
 #define Q(i)    \
   q##i += w_by; \
   TS_MOVED(q##i);
@@ -198,13 +205,44 @@ DEFINE_BLOCKS(block_1_1, 1, 1, ANY_TAPS, 0, taps)
   C(0, 1) C(1, 1) C(2, 1) C(3, 1) D(0, ONE) D(1, ONE) D(2, ONE) D(3, ONE)                            \
   A(0, 2) B(0, TWO) A(1, 2)                                                                          \
   goto two;
+
+/* Three taps of four positions side by side meet six elements: e0 to e3 with the first tap, then one more with each.
+ * V and U are those of the second tap and of the third, position by position. */
+#define SIX_ELEMENTS(V0, V1, V2, V3, U0, U1, U2, U3, FOUR, FIVE)                                     \
+  const int32_t w_by = w_y, x_by = x_y;                                                              \
+  float a0, a1, a2, a3, c0, c1, c2, c3, e0, e1, e2, e3, e4, e5;                                      \
+  A(0, 0) E(0, 0) A(1, 0)                                                                            \
+  S(0, 0, a, e0) A(2, 0) S(1, 0, a, e0) A(3, 0)    S(2, 0, a, e0) E(1, 1) S(3, 0, a, e0) E(2, 2)     \
+  S(0, 1, a, e1) E(3, 3) S(1, 1, a, e1) C(0, 1)    S(2, 1, a, e1) C(1, 1) S(3, 1, a, e1) C(2, 1)     \
+  S(0, 2, a, e2) C(3, 1) S(1, 2, a, e2) E(4, FOUR) S(2, 2, a, e2)         S(3, 2, a, e2)             \
+  S(0, 3, a, e3) A(0, 2) S(1, 3, a, e3) A(1, 2)    S(2, 3, a, e3) A(2, 2) S(3, 3, a, e3) A(3, 2)     \
+  S(0, 0, c, V0) E(5, FIVE) S(1, 0, c, V0) Q(0)    S(2, 0, c, V0) Q(1)    S(3, 0, c, V0) Q(2)        \
+  S(0, 1, c, V1) Q(3)    S(1, 1, c, V1) P(0)       S(2, 1, c, V1) LESS(y) S(3, 1, c, V1)             \
+  S(0, 2, c, V2) S(1, 2, c, V2) S(2, 2, c, V2) S(3, 2, c, V2)                                        \
+  S(0, 3, c, V3) S(1, 3, c, V3) S(2, 3, c, V3) S(3, 3, c, V3)                                        \
+  S(0, 0, a, U0) S(1, 0, a, U0) S(2, 0, a, U0) S(3, 0, a, U0)                                        \
+  S(0, 1, a, U1) S(1, 1, a, U1) S(2, 1, a, U1) S(3, 1, a, U1)                                        \
+  S(0, 2, a, U2) S(1, 2, a, U2) S(2, 2, a, U2) S(3, 2, a, U2)                                        \
+  S(0, 3, a, U3) S(1, 3, a, U3) S(2, 3, a, U3) S(3, 3, a, U3)
 /* clang-format on */
-DEFINE_BLOCKS(block_4_4, 4, 4, ANY_TAPS_4_4, 0, taps)
-#define THREE_TAPS(ROWS, COLUMNS) UP_TO_THREE(1, 2)
-#define THREE_TAPS_BACK(ROWS, COLUMNS) UP_TO_THREE(-1, -2)
-DEFINE_BLOCKS(back_4_4, 4, 4, THREE_TAPS_BACK, 3 - taps, 0)
-DEFINE_BLOCKS(three_4_4, 4, 4, THREE_TAPS, 3 - taps, 0)
-DEFINE_BLOCKS(block_4_1, 4, 1, ANY_TAPS, 0, taps)
+#define WALK_ANY_4_4(ROWS, COLUMNS) WALK(ANY_TAPS_4_4, ROWS, COLUMNS)
+#define WALK_THREE(TOGETHER, APART)                                                   \
+  const int32_t together = taps == 3 && p1 - p0 == 1 && p2 - p0 == 2 && p3 - p0 == 3; \
+  TS_MOVED(p0);                                                                       \
+  if (together)                                                                       \
+    WALK(TOGETHER, TS_ROWS_4, TS_COLUMNS_1)                                           \
+  else                                                                                \
+    WALK(APART, TS_ROWS_4, TS_COLUMNS_4)
+#define TOGETHER_ALONG(ROWS, COLUMNS) SIX_ELEMENTS(e1, e2, e3, e4, e2, e3, e4, e5, 4, 5)
+#define TOGETHER_AGAINST(ROWS, COLUMNS) SIX_ELEMENTS(e4, e0, e1, e2, e5, e4, e0, e1, -1, -2)
+#define APART_ALONG(ROWS, COLUMNS) UP_TO_THREE(1, 2)
+#define APART_AGAINST(ROWS, COLUMNS) UP_TO_THREE(-1, -2)
+#define WALK_ALONG(ROWS, COLUMNS) WALK_THREE(TOGETHER_ALONG, APART_ALONG)
+#define WALK_AGAINST(ROWS, COLUMNS) WALK_THREE(TOGETHER_AGAINST, APART_AGAINST)
+DEFINE_BLOCKS(block_4_4, 4, 4, WALK_ANY_4_4, 0, taps)
+DEFINE_BLOCKS(back_4_4, 4, 4, WALK_AGAINST, 3 - taps, 0)
+DEFINE_BLOCKS(three_4_4, 4, 4, WALK_ALONG, 3 - taps, 0)
+DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY, 0, taps)
 
 /* Positions for the one, two or three channels that are left when four go together. */
 TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) {

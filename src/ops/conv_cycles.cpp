@@ -54,8 +54,8 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   double rows = z.taps * y.taps, taps = x.taps;
   if (taps == 1) taps = y.taps, rows = z.taps;
   // What a row of three taps loads and moves is hidden, but for its beginning.
-  double tap = cores > 4 ? 38 : 34;
-  double row = three ? (cores > 4 ? 110 : 92) : 24 + tap * taps;
+  double tap = cores > 4 ? 37 : 34;
+  double row = three ? (cores > 4 ? 107 : 90) : 24 + tap * taps;
   double each = rows * taps == 1 ? terms * tap : terms * rows * row;
   const double begin = rows * taps == 0 ? 120 : 300, sheets = planes * quarters(channels) * z.places;
   if (sides + ends + corners == 0) return shared(sheets * inner, begin + each, cores);
