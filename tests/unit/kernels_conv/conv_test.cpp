@@ -74,6 +74,18 @@ TEST(Conv, the_usual_layers) {
                 rng);
 }
 
+// Four positions side by side share elements, four of two rows do not; at the edges a row has two taps or one.
+TEST(Conv, three_taps_at_every_width) {
+  std::mt19937 rng(9);
+  for (int64_t wide = 1; wide <= 10; ++wide)
+    for (int64_t stride : {1, 2}) {
+      ConvCase c{{1, 3, 4, wide}, {5, 3, 3, 3}, 1, {{"pads", std::vector<int64_t>{1, 1, 1, 1}}}};
+      c.attributes.set("strides", std::vector<int64_t>{1, stride});
+      expect_kernel(one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes), rng);
+      expect_kernel(data_gradient(c), rng);
+    }
+}
+
 // Planes of their own, three taps a row: narrow ones, and edges of every kind.
 TEST(Conv, by_planes_and_their_gradients) {
   std::mt19937 rng(8);
