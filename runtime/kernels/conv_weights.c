@@ -4,35 +4,37 @@
 #include "ts_weight_planes.h"
 #include "ts_weight_taps.h"
 
-/* Blocks are counted by group, then by four output channels, then by four input channels. */
-struct place {
-  int32_t group, line, column;
+/* Blocks are counted by group, then by lines of output channels, then by columns of four input channels. */
+struct grid {
   int32_t lines, columns; /* of a group, of a line */
   int32_t high;           /* output channels of a line: four, or eight by a single input channel */
 };
+struct place {
+  int32_t group, line, column;
+};
 
-static void find_place(struct place* at, int32_t block) {
+static void find_place(const struct grid* g, struct place* at, int32_t block) {
   at->column = block, at->line = at->group = 0;
   if (block == 0) return;
-  at->line = block / at->columns, at->column = block - at->line * at->columns;
-  at->group = at->line / at->lines, at->line -= at->group * at->lines;
+  at->line = block / g->columns, at->column = block - at->line * g->columns;
+  at->group = at->line / g->lines, at->line -= at->group * g->lines;
 }
 
-static void next_place(struct place* at, int32_t count) {
+static void next_place(const struct grid* g, struct place* at, int32_t count) {
   at->column += count; /* of the same line */
-  if (at->column < at->columns) return;
+  if (at->column < g->columns) return;
   at->column = 0;
-  if (++at->line < at->lines) return;
+  if (++at->line < g->lines) return;
   at->line = 0, ++at->group;
 }
 
 /* Blocks of a tap from a place on: lines by so many times four columns, or by fewer than four. */
-TS_SET_UP void channels(struct tap* k, const struct place* at, int32_t count) {
+TS_SET_UP void channels(struct tap* k, int32_t high, const struct place* at, int32_t count) {
   const struct ts_conv_weights_args* const p = k->s->p;
-  const int32_t m = at->group * p->m + at->high * at->line, c = 4 * at->column, columns = ts_min(4, p->c - c);
+  const int32_t m = at->group * p->m + high * at->line, c = 4 * at->column, columns = ts_min(4, p->c - c);
   const float *dy = k->dy + m * k->s->dy_m, *const x = k->x + (at->group * p->c + c) * k->s->x_c;
   float* dw = k->dw + m * k->dw_m + c * k->dw_column;
-  int32_t lines = ts_min(at->high, p->m - at->high * at->line);
+  int32_t lines = ts_min(high, p->m - high * at->line);
   const int32_t by_two = (lines == 8 || (lines == 4 && columns >= 3)) && p->stride[2] == 2;
   k->pairs = p->stride[2] == 1 + by_two ? (k->n - 1) >> 1 : 0;
   k->singles = k->n - 1 - 2 * k->pairs;
@@ -95,12 +97,12 @@ TS_SET_UP void start_tap(struct tap* k, int32_t kx) {
 
 /* Items are blocks by taps, [lo, hi) of them: of block 0 those of all taps, of block 1, and so on. Here all of a tap
  * come one after the other, for what there is to know of it is the same. */
-TS_SET_UP void by_channels(const struct shape* s, int32_t lo, int32_t hi, const struct place* all) {
+TS_SET_UP void by_channels(const struct shape* s, int32_t lo, int32_t hi, const struct grid* all) {
   const struct ts_conv_weights_args* const p = s->p;
-  struct place first = *all;
+  struct place first, at;
   const int32_t from = lo / s->taps, to = hi / s->taps, fours = p->c / 4;
   lo -= from * s->taps, hi -= to * s->taps;
-  find_place(&first, from);
+  find_place(all, &first, from);
   struct tap tap;
   tap.s = s, tap.apart = s->x_c, tap.dw_m = p->c * s->taps, tap.dw_column = s->taps;
   for (int32_t kz = 0; kz < p->kernel[0]; ++kz)
@@ -108,14 +110,14 @@ TS_SET_UP void by_channels(const struct shape* s, int32_t lo, int32_t hi, const 
       start_row(&tap, kz, ky);
       for (int32_t kx = 0; kx < p->kernel[2]; ++kx, --lo, --hi) {
         int32_t left = to - from + (hi > 0) - (lo > 0);
-        struct place at = first;
-        if (lo > 0) next_place(&at, 1);
+        at.group = first.group, at.line = first.line, at.column = first.column;
+        if (lo > 0) next_place(all, &at, 1);
         if (left > 0) start_tap(&tap, kx);
         while (left > 0) {
           const int32_t count = at.column < fours ? ts_min(left, fours - at.column) : 1;
-          channels(&tap, &at, count);
+          channels(&tap, all->high, &at, count);
           left -= count;
-          next_place(&at, count);
+          next_place(all, &at, count);
         }
       }
     }
@@ -127,11 +129,12 @@ TS_SET_UP void by_taps(const struct shape* s, int32_t lo, int32_t hi, int32_t li
   const int32_t pieces = (p->kernel[2] + 3) / 4, rows = p->kernel[0] * p->kernel[1];
   struct tap row;
   row.s = s, row.apart = p->dilation[2], row.dw_m = p->c * s->taps, row.dw_column = 1;
-  struct place at = {.lines = lines, .columns = 1};
+  const struct grid all = {.lines = lines, .columns = 1};
+  struct place at;
   for (; lo < hi; ++lo) {
     const int32_t block = lo / (rows * pieces), number = lo - block * rows * pieces;
     const int32_t tap_row = number / pieces, kx = 4 * (number - tap_row * pieces), kz = tap_row / p->kernel[1];
-    find_place(&at, block);
+    find_place(&all, &at, block);
     start_row(&row, kz, tap_row - kz * p->kernel[1]);
     const int32_t m = at.group * p->m + 4 * at.line;
     row.row_dy += m * s->dy_m, row.row_x += (at.group * p->c + p->c - 1) * s->x_c;
@@ -161,7 +164,7 @@ void ts_conv_weights(void* args) {
     return;
   }
   const int32_t high = p->c == 1 && p->m % 8 == 0 ? 8 : 4, alone = high == 4 && p->c % 4 == 1;
-  const struct place all = {
+  const struct grid all = {
       .lines = (p->m + high - 1) / high, .columns = alone ? p->c / 4 : (p->c + 3) / 4, .high = high};
   const int32_t lines = p->g * all.lines, whole = lines * all.columns * s.taps;
   const int32_t rest = alone ? lines * p->kernel[0] * p->kernel[1] * ((p->kernel[2] + 3) / 4) : 0;
