@@ -210,7 +210,8 @@ static void run_sums(const struct run* b, const struct ts_norm_tile* t, const fl
 /* The mean of every group, or its deviation, when its last block is in. `stats` are `apart` from group to group. */
 static void group_stats(const struct share* mine, const struct ts_norm_tile* t, const float* x,
                         struct ts_norm_stats* stats, int32_t apart, float* blocks, int32_t squares, int32_t rule) {
-  FOR_EACH_RUN(mine, t, run_sums(&b, t, x + b.start, stats[b.group * apart].mean, squares, rule, blocks + i));
+  FOR_EACH_RUN(mine, t,
+               run_sums(&b, t, x + b.start, squares ? stats[b.group * apart].mean : 0.0f, squares, rule, blocks + i));
   pi_cl_team_barrier();
   int32_t lo, hi;
   ts_share(t->outer * t->groups, &lo, &hi);

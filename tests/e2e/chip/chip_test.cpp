@@ -79,6 +79,13 @@ TEST_F(Chip, CleanProgramsPassTheSanitizer) {
     }
 }
 
+// Its first node that normalises finds scratch memory that nothing has written yet.
+TEST_F(Chip, NormalisationReadsNothingUnwritten) {
+  const auto host = train("host", {"dscnn", "--l1=64k"});
+  const auto chip = train("sim", {"dscnn", "--l1=64k", "--sanitize"});
+  EXPECT_EQ(chip["bits"], host["bits"]);
+}
+
 TEST_F(Chip, TheProjectsMakefileBuildsTheSameProgram) {
   tessera({"compile", "mlp:61-37-10", "-o", "out"});
   const auto make = run_program({"/usr/bin/make", "-C", "out", "chip", "PROFILE=1"}, folder.path());
