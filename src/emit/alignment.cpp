@@ -136,9 +136,9 @@ std::optional<Draft> joined(const Draft& a, const Draft& b) {
   // Most of it must be everybody's, or it would be hard to read.
   auto fewer = static_cast<int>(std::min(a.rows.size(), b.rows.size())),
        more = static_cast<int>(a.rows.size() + b.rows.size()) - fewer;
-  if (more - fewer > fewer * 3 / 4) return std::nullopt;
+  if (more - fewer > fewer) return std::nullopt;
   auto alignment = Aligner(a, b).align(0, a.rows.size(), 0, b.rows.size());
-  if (alignment.cost > fewer * 3 / 4) return std::nullopt;
+  if (alignment.cost > fewer) return std::nullopt;
   Draft result{a.members, {}};
   result.members.insert(result.members.end(), b.members.begin(), b.members.end());
   for (auto [i, j] : alignment.pairs) {
@@ -148,7 +148,7 @@ std::optional<Draft> joined(const Draft& a, const Draft& b) {
     append(result.rows.back().at, b, j);
   }
   auto partial = std::ranges::count_if(result.rows, [](const Row& row) { return !row.in_all(); });
-  if (partial * 5 > static_cast<long>(result.rows.size()) * 2) return std::nullopt;
+  if (partial * 2 > static_cast<long>(result.rows.size())) return std::nullopt;
   return result;
 }
 

@@ -21,21 +21,31 @@ class Writer {
   Result<NodeFunctions> write(std::span<const Section* const> sections) {
     std::vector<Function> functions;
     for (const auto* section : sections) {
-      functions.push_back(function(*section));
+      functions.push_back(function(*section, false));
       const Node& node = source_.graph().at(section->node);
       TRY(auto tiles, tiling(source_.graph(), node, source_.plan.nodes[static_cast<size_t>(section->node.index)]));
       comments_.push_back({formula(source_.graph(), node), tiles});
       nodes_.push_back(&node);
     }
     define(functions, 0);
-    size_t lines = out_.lines.size();
-    for (const auto& call : out_.calls) lines += wrapped(call).size();
-    if (lines > readable) define(functions, lines - readable);
+    if (lines() <= readable) return std::move(out_);
+    for (size_t i = 0; i < sections.size(); ++i) functions[i] = function(*sections[i], true);
+    // What is shared makes calls longer: how much there is to save shows when it is done.
+    for (size_t save = 0, round = 0; lines() > readable && round < 4; ++round) {
+      save += lines() - readable;
+      define(functions, save);
+    }
     return std::move(out_);
   }
 
  private:
   static constexpr size_t readable = 5000;  // lines
+
+  size_t lines() const {
+    size_t count = out_.lines.size();
+    for (const auto& call : out_.calls) count += wrapped(call).size();
+    return count;
+  }
 
   void define(const std::vector<Function>& functions, size_t save) {
     names_ = {};
@@ -50,7 +60,7 @@ class Writer {
     }
   }
 
-  Function function(const Section& section) const {
+  Function function(const Section& section, bool arguments_in_calls) const {
     Function result;
     auto uses = buffers_of(section, source_.graph());
     UniqueNames unique;
@@ -69,7 +79,8 @@ class Writer {
       result.locals[name] = fmt::format("{}", buffer.offset.count);
       names[use.buffer.index] = std::move(name);
     }
-    result.body = statements(section, {source_.schedule, source_.target, engines_, source_.buffer_names, names});
+    result.body = statements(
+        section, {source_.schedule, source_.target, engines_, source_.buffer_names, names, arguments_in_calls});
     return result;
   }
 
@@ -87,7 +98,7 @@ class Writer {
   void single(const Family& family, const Function& function) {
     auto at = family.members[0];
     auto name = names_.take("run_" + identifier(nodes_[at]->name));
-    add(comment_block({comments_[at].formula, comments_[at].tiles}));
+    add(comment_block({formula_of(at), comments_[at].tiles}));
     add(fmt::format("TS_NODE {}(void) {{", name));
     std::vector<std::string> slots;
     for (const auto& [slot, offset] : function.locals) slots.push_back(fmt::format("{} = {}", slot, offset));
@@ -101,8 +112,11 @@ class Writer {
   void shared(const Family& family) {
     auto name = names_.take("run_" + identifier(nodes_[family.members[0]]->op.type));
     const auto& first = comments_[family.members[0]];
-    add(comment_block({fmt::format("{} nodes that differ in numbers; the first is", family.members.size()),
-                       first.formula, first.tiles}));
+    auto several = fmt::format("{} nodes that differ in numbers; the first is", family.members.size());
+    if (brief_)
+      add(comment_block({fmt::format("{} nodes: {}", family.members.size(), formula_of(family.members[0]))}));
+    else
+      add(comment_block({several, first.formula, first.tiles}));
     std::vector<std::string> parameters;
     for (size_t i = 0; i < family.numbers[0].size(); ++i) parameters.push_back(fmt::format("int32_t n{}", i));
     for (size_t i = 0; i < family.reals[0].size(); ++i) parameters.push_back(fmt::format("float r{}", i));
@@ -122,6 +136,13 @@ class Writer {
     }
   }
 
+  // Its beginning where lines are short.
+  std::string formula_of(size_t at) const {
+    constexpr size_t line = 100;
+    const auto& all = comments_[at].formula;
+    return brief_ && all.size() > line ? all.substr(0, all.rfind(' ', line)) + " ..." : all;
+  }
+
   struct Comment {
     std::string formula, tiles;
   };
@@ -131,7 +152,7 @@ class Writer {
   std::vector<const Node*> nodes_;  // by section
   std::vector<Comment> comments_;   // by section
   UniqueNames names_;
-  bool brief_ = false;  // calls do not say the tiles
+  bool brief_ = false;  // calls do not say the tiles, nor comments all of a formula
   NodeFunctions out_;
 };
 

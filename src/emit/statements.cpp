@@ -270,6 +270,9 @@ class Printer {
       if (auto value = field_value(kernel, field, assign); !value.empty())
         given.push_back(fmt::format(".{} = {}", field.name, value));
     }
+    if (context_.arguments_in_calls)
+      return add(indent, fmt::format("pi_cl_team_fork(TS_CORES, {}, &(struct {}_args){{", function, function),
+                 std::move(given), "});");
     Statement declared{indent, fmt::format("struct {}_args {} = {{", function, structure), std::move(given), "};"};
     auto at = lines.begin() + static_cast<long>(ahead_of_waits(indent));
     if (loop_) {
@@ -305,7 +308,7 @@ class Printer {
 
   // Whether a value is not the same in all rounds of the loops around it.
   bool varies(const std::string& value) const {
-    if (!loop_) return false;
+    if (!loop_ || context_.arguments_in_calls) return false;
     auto in_word = [](char ch) { return std::isalnum(static_cast<unsigned char>(ch)) || ch == '_'; };
     for (auto at = value.begin(); at != value.end();) {
       auto start = std::find_if(at, value.end(), in_word);

@@ -21,6 +21,9 @@ struct SectionContext {
   const std::vector<Engine>& engines;                      // by handle
   const std::vector<std::string>& buffer_names;            // by buffer: the C constants that hold their offsets
   const std::map<int32_t, std::string>& local_names = {};  // of the buffers that only this section uses
+  // Arguments of a kernel in its call instead of ahead of the loop: slower and shorter, and calls of one kernel look
+  // alike whatever changes from round to round.
+  bool arguments_in_calls = false;
 };
 
 // A statement before it is broken into lines: "head", or "head argument, argument tail".
