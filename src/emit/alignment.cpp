@@ -133,7 +133,7 @@ bool Row::in_all() const {
 }
 
 std::optional<Draft> joined(const Draft& a, const Draft& b) {
-  // Most of it must be everybody's, or it would be hard to read.
+  // Half of it must be everybody's, or it would be hard to read.
   auto fewer = static_cast<int>(std::min(a.rows.size(), b.rows.size())),
        more = static_cast<int>(a.rows.size() + b.rows.size()) - fewer;
   if (more - fewer > fewer) return std::nullopt;

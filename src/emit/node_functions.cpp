@@ -30,10 +30,10 @@ class Writer {
     define(functions, 0);
     if (lines() <= readable) return std::move(out_);
     for (size_t i = 0; i < sections.size(); ++i) functions[i] = function(*sections[i], true);
-    // What is shared makes calls longer: how much there is to save shows when it is done.
-    for (size_t save = 0, round = 0; lines() > readable && round < 4; ++round) {
-      save += lines() - readable;
-      define(functions, save);
+    // What is shared makes calls longer: how much there is to save shows when it is done. At last nothing is alike.
+    for (size_t save = 0, before = 0; lines() > readable && lines() != before;) {
+      before = lines();
+      define(functions, save += before - readable);
     }
     return std::move(out_);
   }
@@ -112,11 +112,12 @@ class Writer {
   void shared(const Family& family) {
     auto name = names_.take("run_" + identifier(nodes_[family.members[0]]->op.type));
     const auto& first = comments_[family.members[0]];
-    auto several = fmt::format("{} nodes that differ in numbers; the first is", family.members.size());
+    auto count = family.members.size();
     if (brief_)
-      add(comment_block({fmt::format("{} nodes: {}", family.members.size(), formula_of(family.members[0]))}));
+      add(comment_block({fmt::format("{} nodes: {}", count, formula_of(family.members[0]))}));
     else
-      add(comment_block({several, first.formula, first.tiles}));
+      add(comment_block(
+          {fmt::format("{} nodes that differ in numbers; the first is", count), first.formula, first.tiles}));
     std::vector<std::string> parameters;
     for (size_t i = 0; i < family.numbers[0].size(); ++i) parameters.push_back(fmt::format("int32_t n{}", i));
     for (size_t i = 0; i < family.reals[0].size(); ++i) parameters.push_back(fmt::format("float r{}", i));

@@ -9,10 +9,11 @@ namespace tessera::plan {
 namespace {
 
 // Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
-// external RAM passes the fabric controller. Most of it is code that the caches have forgotten.
+// external RAM passes the fabric controller. Most of it is code that the caches have forgotten, the kernels' with it.
+constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
+
 // Of the time of transfers, what may be seen of them beyond what max(compute, transfers) makes unavoidable.
 constexpr double kShownShare = 0.08;
-constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
 
 }  // namespace
 

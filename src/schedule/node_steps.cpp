@@ -129,9 +129,8 @@ Section NodeSteps::section(NodeSteps* before, NodeSteps* after, Next next) {
       for (auto until : {Until::FirstKernel, Until::End})
         before->wait_late(until, *this, section_.variables, section_.body);
     if (after)
-      for (int memory : {1, 0})
-        after->issue_early([&](auto& way) { return after->memory_of(way) == memory; }, section_.variables,
-                           section_.body);
+      for (bool far : {true, false})
+        after->issue_early([&](auto& way) { return way.far_away == far; }, section_.variables, section_.body);
     section_.body.push_back({kernel(0, steps_->whole())});
   } else {
     tile_loop(before, after);
@@ -140,12 +139,19 @@ Section NodeSteps::section(NodeSteps* before, NodeSteps* after, Next next) {
   return std::move(section_);
 }
 
+namespace {
+
+bool from_far(const Way& way) {
+  return way.far_away;
+}
+
+}  // namespace
+
 void NodeSteps::tile_loop(NodeSteps* before, NodeSteps* after) {
   auto& body = section_.body;
   prologue(body);
   // What comes from far away is asked for a whole node ahead, but not before what this one needs.
-  auto far = [&](auto& way) { return after->memory_of(way) == 1; };
-  if (after && last_from_far() < 0) after->issue_early(far, section_.variables, body);
+  if (after && last_from_far() < 0) after->issue_early(from_far, section_.variables, body);
   if (total() == 1) {
     step(0, steps_->at(0, "", body), before, after, body);
   } else {
@@ -181,14 +187,14 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
   fetch_far(t, body);
   if (after && last_from_far() >= 0) {
     Block ahead;
-    after->issue_early([&](auto& way) { return after->memory_of(way) == 1; }, section_.variables, ahead);
+    after->issue_early(from_far, section_.variables, ahead);
     guard(equal(t, last_from_far()), std::move(ahead), body);
   }
   free_slots(t, body);
   // What is there comes under all of this node, what it makes itself under its last tile.
   for (bool at_once : {true, false}) {
     Block next;
-    auto which = [&](auto& way) { return after->memory_of(way) == 0 && ready(way, before, *after) == at_once; };
+    auto which = [&](auto& way) { return !way.far_away && ready(way, before, *after) == at_once; };
     if (after) after->issue_early(which, section_.variables, next);
     guard(equal(t, at_once ? 0 : total() - 1), std::move(next), body);
   }

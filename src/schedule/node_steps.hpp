@@ -93,7 +93,6 @@ class NodeSteps {
   void wait_late(Until until, const NodeSteps& after, std::vector<std::string>& variables, Block& body);
   bool moves(BufferId home) const;
   bool sends(BufferId home, bool late) const;
-  int memory_of(const Way& way) const { return plan_.nest[static_cast<size_t>(way.level)].level; }
   // Whether a first tile of the next node is there when this one begins, and the engine has a request left for it.
   bool ready(const Way& way, const NodeSteps* before, const NodeSteps& after) const;
   void wait_early(std::vector<std::string>& variables, Block& body);
