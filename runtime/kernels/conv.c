@@ -5,15 +5,16 @@
 
 /* What a block of sums walks: channels, and in each rows of taps. Steps are in elements; x_y, x_z, x_c lead from the
  * first tap of a row to that of the next one, and from the end of the last row of a slice to the next slice, to the
- * next channel. */
+ * next channel; x_row from where a row's taps end to the first one of the next row. */
 struct walk {
   int32_t c, z, y, x;
-  int32_t x_c, x_z, x_y, x_x;
-  int32_t w_c, w_z, w_y, w_x;
+  int32_t x_c, x_z, x_y, x_row, x_x;
+  int32_t w_c, w_z, w_y, w_row, w_x;
   const float* w;
   int32_t w_m, y_m, first, relu;
-  int32_t beside; /* where two or three taps stand side by side: 1 along the elements, -1 against them */
-  const float* b; /* where the channels end and there is a bias; else NULL */
+  int32_t beside;    /* where two or three taps stand side by side: 1 along the elements, -1 against them */
+  int32_t low, high; /* in rows of three taps and of positions side by side: columns at an edge of x, or -1 */
+  const float* b;    /* where the channels end and there is a bias; else NULL */
   const float* from[4];
   float* to[4];
   int32_t width, x_step, y_step, x_turn, y_turn; /* of the positions: in a row of them, and from one to the next */
@@ -26,13 +27,23 @@ struct cursor {
   int32_t left, column;
 };
 
-/* The next ones for a block. Where fewer are left, the last of them stands there again: that is no slower. */
-TS_APART void next_positions(struct walk* k, struct cursor* c, int32_t wide) {
+/* The next four, or what is left of them: then the last one stands there again, which is no slower. */
+TS_APART void next_positions(struct walk* k, struct cursor* c) {
   const float* x = c->x;
   float* y = c->y;
   const int32_t x_step = k->x_step, y_step = k->y_step, width = k->width;
   int32_t left = c->left, column = c->column;
-  for (int32_t j = 0; j < wide; ++j) {
+  if (left >= 4 && column + 4 <= width) { /* of one row, as most are */
+    k->from[0] = x, k->to[0] = y, x += x_step, y += y_step;
+    k->from[1] = x, k->to[1] = y, x += x_step, y += y_step;
+    k->from[2] = x, k->to[2] = y, x += x_step, y += y_step;
+    k->from[3] = x, k->to[3] = y, x += x_step, y += y_step;
+    column += 4;
+    if (column == width) column = 0, x += k->x_turn, y += k->y_turn;
+    c->x = x, c->y = y, c->left = left - 4, c->column = column;
+    return;
+  }
+  for (int32_t j = 0; j < 4; ++j) {
     k->from[j] = x, k->to[j] = y;
     if (--left <= 0) continue;
     x += x_step, y += y_step;
@@ -41,15 +52,34 @@ TS_APART void next_positions(struct walk* k, struct cursor* c, int32_t wide) {
   c->x = x, c->y = y, c->left = left, c->column = column;
 }
 
+static inline void next_position(struct walk* k, struct cursor* c) {
+  k->from[0] = c->x, k->to[0] = c->y, c->left = 0; /* blocks of single positions have one */
+}
+#define NEXT_1 next_position
+#define NEXT_4 next_positions
+
 TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) {
   for (int32_t j = 0; j < columns; ++j)
     for (int32_t i = 0; i < rows; ++i)
       if (k->to[j][i * k->y_m] < 0.0f) k->to[j][i * k->y_m] = 0.0f;
 }
 
+/* Of a block whose positions stand side by side. */
+TS_APART void no_negatives_of_row(struct walk* k, float* y) {
+  for (int32_t j = 0; j < 4; ++j) k->to[j] = y + j;
+  no_negatives(k, 4, 4);
+}
+
+static inline int32_t next_of_row(const struct walk* k, struct cursor* c) {
+  int32_t by_x = 4, by_y = 4, column = c->column + 4;
+  if (column == k->width) column = 0, by_x += k->x_turn, by_y += k->y_turn;
+  c->x += by_x, c->y += by_y, c->column = column;
+  return (c->left -= 4) > 0;
+}
+
 /* Lines are output channels, columns are positions: q0..q3 point to weights, p0..p3 to elements. */
-#define W_POINTER(i, COLUMNS) const float* q##i = w + i * k->w_m;
-#define X_POINTER(i, j) const float* p##j = k->from[j] - before;
+#define W_POINTER(i, COLUMNS) const float* q##i = w + i * w_m;
+#define X_POINTER(i, j) const float* p##j = k->from[j];
 #define W_MOVE(i, COLUMNS) \
   q##i += w_move;          \
   TS_MOVED(q##i);
@@ -96,54 +126,54 @@ TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) 
     MOVE(ROWS, COLUMNS, w_c, x_c)         \
   }
 
-/* Everything that the cursor has left, in blocks of so many lines and columns. WALKS goes through the rows of taps: it
- * begins BEFORE so many taps, and a row moves the pointers by MOVED taps. */
-#define DEFINE_BLOCKS(NAME, LINES, WIDE, WALKS, BEFORE, MOVED) \
-  DEFINE_BLOCKS_(NAME, LINES, WIDE, TS_ROWS_##LINES, TS_COLUMNS_##WIDE, WALKS, BEFORE, MOVED)
-#define DEFINE_BLOCKS_(NAME, LINES, WIDE, ROWS, COLUMNS, WALKS, BEFORE, MOVED) \
-  TS_APART void NAME(struct walk* k, struct cursor* at) {                      \
-    do {                                                                       \
-      const int32_t y_m = k->y_m;                                              \
-      next_positions(k, at, WIDE);                                             \
-      ROWS(TS_ZERO, COLUMNS)                                                   \
-      if (!k->first) {                                                         \
-        COLUMNS(START, ROWS)                                                   \
-      }                                                                        \
-      int32_t c = k->c, z = k->z, y = k->y;                                    \
-      if (c > 0) {                                                             \
-        const int32_t w_x = k->w_x, x_x = k->x_x, taps = k->x;                 \
-        const int32_t w_c = k->w_c, x_c = k->x_c;                              \
-        const int32_t w_y = k->w_y - (MOVED)*w_x, x_y = k->x_y - (MOVED)*x_x;  \
-        const float* w = k->w - (BEFORE)*w_x;                                  \
-        const int32_t before = (BEFORE)*x_x;                                   \
-        ROWS(W_POINTER, COLUMNS)                                               \
-        COLUMNS(X_POINTER, 0)                                                  \
-        WALKS(ROWS, COLUMNS)                                                   \
-      }                                                                        \
-      if (k->b) {                                                              \
-        ROWS(BIAS, COLUMNS)                                                    \
-      }                                                                        \
-      COLUMNS(STORE, ROWS)                                                     \
-      if (k->relu) no_negatives(k, LINES, WIDE);                               \
-    } while (at->left > 0);                                                    \
+/* Everything that the cursor has left, in blocks of so many lines and columns. WALKS goes through the rows of taps. */
+#define DEFINE_BLOCKS(NAME, LINES, WIDE, WALKS) \
+  DEFINE_BLOCKS_(NAME, LINES, WIDE, TS_ROWS_##LINES, TS_COLUMNS_##WIDE, WALKS)
+#define DEFINE_BLOCKS_(NAME, LINES, WIDE, ROWS, COLUMNS, WALKS) \
+  TS_APART void NAME(struct walk* k, struct cursor* at) {       \
+    do {                                                        \
+      const int32_t y_m = k->y_m;                               \
+      NEXT_##WIDE(k, at);                                       \
+      ROWS(TS_ZERO, COLUMNS)                                    \
+      if (!k->first) {                                          \
+        COLUMNS(START, ROWS)                                    \
+      }                                                         \
+      int32_t c = k->c, z = k->z, y = k->y;                     \
+      if (c > 0) {                                              \
+        const int32_t taps = k->x, w_c = k->w_c, x_c = k->x_c;  \
+        const int32_t w_m = k->w_m;                             \
+        const float* w = k->w;                                  \
+        ROWS(W_POINTER, COLUMNS)                                \
+        COLUMNS(X_POINTER, 0)                                   \
+        WALKS(ROWS, COLUMNS)                                    \
+      }                                                         \
+      if (k->b) {                                               \
+        ROWS(BIAS, COLUMNS)                                     \
+      }                                                         \
+      COLUMNS(STORE, ROWS)                                      \
+      if (k->relu) no_negatives(k, LINES, WIDE);                \
+    } while (at->left > 0);                                     \
   }
 
 /* A row of any number of taps. */
 #define W_LOAD(i, COLUMNS) TS_LOAD_AT(a##i, q##i, 0)
 #define X_LOAD(i, j) TS_LOAD_AT(b##j, p##j, 0)
-#define ANY_TAPS(ROWS, COLUMNS)   \
-  int32_t x = taps;               \
-  do {                            \
-    ROWS(W_LOAD, COLUMNS)         \
-    COLUMNS(X_LOAD, 0)            \
-    MOVE(ROWS, COLUMNS, w_x, x_x) \
-    ROWS(TS_STEP, COLUMNS)        \
-  } while (--x > 0);              \
-  MOVE(ROWS, COLUMNS, w_y, x_y)   \
+#define ANY_TAPS(ROWS, COLUMNS)     \
+  int32_t x = taps;                 \
+  do {                              \
+    ROWS(W_LOAD, COLUMNS)           \
+    COLUMNS(X_LOAD, 0)              \
+    MOVE(ROWS, COLUMNS, w_x, x_x)   \
+    ROWS(TS_STEP, COLUMNS)          \
+  } while (--x > 0);                \
+  MOVE(ROWS, COLUMNS, w_row, x_row) \
   --y;
-#define WALK_ANY(ROWS, COLUMNS) WALK(ANY_TAPS, ROWS, COLUMNS)
-DEFINE_BLOCKS(block_1_4, 1, 4, WALK_ANY, 0, taps)
-DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY, 0, taps)
+#define STEPS_OF_ANY const int32_t w_x = k->w_x, x_x = k->x_x, w_row = k->w_row, x_row = k->x_row;
+#define WALK_ANY(ROWS, COLUMNS) \
+  STEPS_OF_ANY                  \
+  WALK(ANY_TAPS, ROWS, COLUMNS)
+DEFINE_BLOCKS(block_1_4, 1, 4, WALK_ANY)
+DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY)
 
 /* Four by four. Two cores share a unit for multiply-adds, and one of them works while the other does something else. So
  * what a row of taps loads and moves stands between its first multiply-adds, one by one, as early as it can be: the
@@ -180,7 +210,7 @@ DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY, 0, taps)
     F(0, 2) Q(3)    F(1, 2) P(0)    F(2, 2) P(1)    F(3, 2) P(2)                                     \
     F(0, 3) P(3)    F(1, 3) LESS(x) F(2, 3)         F(3, 3)                                          \
   } while (x > 0);                                                                                   \
-  MOVE(ROWS, COLUMNS, w_y, x_y)                                                                      \
+  MOVE(ROWS, COLUMNS, w_row, x_row)                                                                  \
   --y;
 
 /* Two or three taps side by side, along the elements or against them: the offsets stand in the instructions. */
@@ -207,42 +237,82 @@ DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY, 0, taps)
   goto two;
 
 /* Three taps of four positions side by side meet six elements: e0 to e3 with the first tap, then one more with each.
- * V and U are those of the second tap and of the third, position by position. */
-#define SIX_ELEMENTS(V0, V1, V2, V3, U0, U1, U2, U3, FOUR, FIVE)                                     \
-  const int32_t w_by = w_y, x_by = x_y;                                                              \
-  float a0, a1, a2, a3, c0, c1, c2, c3, e0, e1, e2, e3, e4, e5;                                      \
-  A(0, 0) E(0, 0) A(1, 0)                                                                            \
-  S(0, 0, a, e0) A(2, 0) S(1, 0, a, e0) A(3, 0)    S(2, 0, a, e0) E(1, 1) S(3, 0, a, e0) E(2, 2)     \
-  S(0, 1, a, e1) E(3, 3) S(1, 1, a, e1) C(0, 1)    S(2, 1, a, e1) C(1, 1) S(3, 1, a, e1) C(2, 1)     \
-  S(0, 2, a, e2) C(3, 1) S(1, 2, a, e2) E(4, FOUR) S(2, 2, a, e2)         S(3, 2, a, e2)             \
-  S(0, 3, a, e3) A(0, 2) S(1, 3, a, e3) A(1, 2)    S(2, 3, a, e3) A(2, 2) S(3, 3, a, e3) A(3, 2)     \
-  S(0, 0, c, V0) E(5, FIVE) S(1, 0, c, V0) Q(0)    S(2, 0, c, V0) Q(1)    S(3, 0, c, V0) Q(2)        \
-  S(0, 1, c, V1) Q(3)    S(1, 1, c, V1) P(0)       S(2, 1, c, V1) LESS(y) S(3, 1, c, V1)             \
+ * V and U are those of the second tap and of the third, position by position. At an edge of x the first tap of position
+ * H meets nothing, or the last tap of position L; I, J and K are the others than H, and N, O, R those than L. */
+#define SIX_ELEMENTS(H, I, J, K, L, N, O, R, V0, V1, V2, V3, UN, UO, UR, FOUR, FIVE)                 \
+  A(0, 0) E(I, I) A(1, 0)                                                                            \
+  S(0, I, a, e##I) A(2, 0) S(1, I, a, e##I) A(3, 0) S(2, I, a, e##I) E(J, J) S(3, I, a, e##I) E(K, K) \
+  S(0, J, a, e##J) C(0, 1) S(1, J, a, e##J) C(1, 1) S(2, J, a, e##J) C(2, 1) S(3, J, a, e##J) C(3, 1) \
+  S(0, K, a, e##K) E(4, FOUR) S(1, K, a, e##K) LESS(y) S(2, K, a, e##K)      S(3, K, a, e##K)        \
+  if (!early) {                                                                                      \
+    E(H, H)                                                                                          \
+    S(0, H, a, e##H) S(1, H, a, e##H) S(2, H, a, e##H) S(3, H, a, e##H)                              \
+  }                                                                                                  \
+  S(0, 0, c, V0) A(0, 2) S(1, 0, c, V0) A(1, 2) S(2, 0, c, V0) A(2, 2) S(3, 0, c, V0) A(3, 2)        \
+  S(0, 1, c, V1) Q(0)    S(1, 1, c, V1) Q(1)    S(2, 1, c, V1) Q(2)    S(3, 1, c, V1) Q(3)           \
   S(0, 2, c, V2) S(1, 2, c, V2) S(2, 2, c, V2) S(3, 2, c, V2)                                        \
   S(0, 3, c, V3) S(1, 3, c, V3) S(2, 3, c, V3) S(3, 3, c, V3)                                        \
-  S(0, 0, a, U0) S(1, 0, a, U0) S(2, 0, a, U0) S(3, 0, a, U0)                                        \
-  S(0, 1, a, U1) S(1, 1, a, U1) S(2, 1, a, U1) S(3, 1, a, U1)                                        \
-  S(0, 2, a, U2) S(1, 2, a, U2) S(2, 2, a, U2) S(3, 2, a, U2)                                        \
-  S(0, 3, a, U3) S(1, 3, a, U3) S(2, 3, a, U3) S(3, 3, a, U3)
+  S(0, N, a, UN) S(1, N, a, UN) S(2, N, a, UN) S(3, N, a, UN)                                        \
+  S(0, O, a, UO) S(1, O, a, UO) S(2, O, a, UO) S(3, O, a, UO)                                        \
+  S(0, R, a, UR) S(1, R, a, UR) S(2, R, a, UR) S(3, R, a, UR)                                        \
+  if (!late) {                                                                                       \
+    E(5, FIVE)                                                                                       \
+    S(0, L, a, e5) S(1, L, a, e5) S(2, L, a, e5) S(3, L, a, e5)                                      \
+  }                                                                                                  \
+  P(0)
 /* clang-format on */
-#define WALK_ANY_4_4(ROWS, COLUMNS) WALK(ANY_TAPS_4_4, ROWS, COLUMNS)
-#define WALK_THREE(TOGETHER, APART)                                                   \
-  const int32_t together = taps == 3 && p1 - p0 == 1 && p2 - p0 == 2 && p3 - p0 == 3; \
-  TS_MOVED(p0);                                                                       \
-  if (together)                                                                       \
-    WALK(TOGETHER, TS_ROWS_4, TS_COLUMNS_1)                                           \
-  else                                                                                \
-    WALK(APART, TS_ROWS_4, TS_COLUMNS_4)
-#define TOGETHER_ALONG(ROWS, COLUMNS) SIX_ELEMENTS(e1, e2, e3, e4, e2, e3, e4, e5, 4, 5)
-#define TOGETHER_AGAINST(ROWS, COLUMNS) SIX_ELEMENTS(e4, e0, e1, e2, e5, e4, e0, e1, -1, -2)
-#define APART_ALONG(ROWS, COLUMNS) UP_TO_THREE(1, 2)
-#define APART_AGAINST(ROWS, COLUMNS) UP_TO_THREE(-1, -2)
-#define WALK_ALONG(ROWS, COLUMNS) WALK_THREE(TOGETHER_ALONG, APART_ALONG)
-#define WALK_AGAINST(ROWS, COLUMNS) WALK_THREE(TOGETHER_AGAINST, APART_AGAINST)
-DEFINE_BLOCKS(block_4_4, 4, 4, WALK_ANY_4_4, 0, taps)
-DEFINE_BLOCKS(back_4_4, 4, 4, WALK_AGAINST, 3 - taps, 0)
-DEFINE_BLOCKS(three_4_4, 4, 4, WALK_ALONG, 3 - taps, 0)
-DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY, 0, taps)
+#define WALK_ANY_4_4(ROWS, COLUMNS) \
+  STEPS_OF_ANY                      \
+  WALK(ANY_TAPS_4_4, ROWS, COLUMNS)
+#define WALK_THREE(TAPS)                    \
+  const int32_t w_y = k->w_y, x_y = k->x_y; \
+  WALK(TAPS, TS_ROWS_4, TS_COLUMNS_4)
+#define THREE_ALONG(ROWS, COLUMNS) UP_TO_THREE(1, 2)
+#define THREE_AGAINST(ROWS, COLUMNS) UP_TO_THREE(-1, -2)
+#define WALK_ALONG(ROWS, COLUMNS) WALK_THREE(THREE_ALONG)
+#define WALK_AGAINST(ROWS, COLUMNS) WALK_THREE(THREE_AGAINST)
+DEFINE_BLOCKS(block_4_4, 4, 4, WALK_ANY_4_4)
+DEFINE_BLOCKS(back_4_4, 4, 4, WALK_AGAINST)
+DEFINE_BLOCKS(three_4_4, 4, 4, WALK_ALONG)
+DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
+
+/* Rows of positions side by side, four at a time, by rows of three taps; those at the edges of x are among them. */
+#define LINE_START_(i, j) s##i##j = line[j];
+#define LINE_START(i, COLUMNS) COLUMNS(LINE_START_, i) line += y_m;
+#define LINE_STORE_(i, j) line[j] = ts_canonical(s##i##j);
+#define LINE_STORE(i, COLUMNS) COLUMNS(LINE_STORE_, i) line += y_m;
+#define DEFINE_ROWS(NAME, TAPS, EARLY, LATE)                                                   \
+  TS_APART void NAME(struct walk* k, struct cursor* at) {                                      \
+    const int32_t y_m = k->y_m, w_m = k->w_m, w_by = k->w_y, x_by = k->x_y;                    \
+    do {                                                                                       \
+      const float* p0 = at->x;                                                                 \
+      float* line = at->y;                                                                     \
+      const int32_t column = at->column, early = column == k->EARLY, late = column == k->LATE; \
+      TS_ROWS_4(TS_ZERO, TS_COLUMNS_4)                                                         \
+      if (!k->first) {                                                                         \
+        TS_ROWS_4(LINE_START, TS_COLUMNS_4)                                                    \
+      }                                                                                        \
+      int32_t c = k->c, z = k->z, y = k->y;                                                    \
+      if (c > 0) {                                                                             \
+        const int32_t w_c = k->w_c, x_c = k->x_c;                                              \
+        const float* w = k->w;                                                                 \
+        float a0, a1, a2, a3, c0, c1, c2, c3, e0, e1, e2, e3, e4, e5;                          \
+        TS_ROWS_4(W_POINTER, TS_COLUMNS_1)                                                     \
+        WALK(TAPS, TS_ROWS_4, TS_COLUMNS_1)                                                    \
+      }                                                                                        \
+      if (k->b) {                                                                              \
+        TS_ROWS_4(BIAS, TS_COLUMNS_4)                                                          \
+      }                                                                                        \
+      line = at->y;                                                                            \
+      TS_MOVED(line);                                                                          \
+      TS_ROWS_4(LINE_STORE, TS_COLUMNS_4)                                                      \
+      if (k->relu) no_negatives_of_row(k, at->y);                                              \
+    } while (next_of_row(k, at));                                                              \
+  }
+#define ROW_ALONG(ROWS, COLUMNS) SIX_ELEMENTS(0, 1, 2, 3, 3, 0, 1, 2, e1, e2, e3, e4, e2, e3, e4, 4, 5)
+#define ROW_AGAINST(ROWS, COLUMNS) SIX_ELEMENTS(3, 0, 1, 2, 0, 1, 2, 3, e4, e0, e1, e2, e4, e0, e1, -1, -2)
+DEFINE_ROWS(row_along, ROW_ALONG, low, high)
+DEFINE_ROWS(row_against, ROW_AGAINST, high, low)
 
 /* Positions for the one, two or three channels that are left when four go together. */
 TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) {
@@ -258,69 +328,122 @@ TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows)
   }
 }
 
-/* Everything of a call. */
+/* Everything of a call. Sheets are planes of four channels: every core has as many whole ones, and what is left of all
+ * is shared block by block. */
 struct work {
   struct walk k;
-  int32_t turn, x_c, x_image;
+  int32_t turn, x_c, x_image, lines;
+  int32_t rows;                    /* whether the positions of x are rows of fours with three taps, edges and all */
+  int32_t whole, from, rest, left; /* how many sheets a core has, its first one; the first that is shared, how many */
   struct plane a;
 };
 
 /* The taps of a rectangle. */
-TS_SET_UP void set_taps(struct work* o) {
+TS_APART void set_taps(struct work* o) {
   struct walk* k = &o->k;
   const struct plane* a = &o->a;
-  const int32_t w_c = a->p->w_c;
-  k->c = a->p->c, k->z = a->z.met, k->y = a->y.met, k->x = a->x.met;
-  k->x_y = a->y.x_tap, k->w_y = a->y.w_tap, k->x_x = a->x.x_tap, k->w_x = a->x.w_tap;
-  if (k->x == 1) { /* a column of taps is a row as well, and so are the channels of a single one */
-    k->x = k->y, k->y = 1, k->x_x = k->x_y, k->w_x = k->w_y;
-    if (k->x == 1 && k->z == 1) k->x = k->c, k->c = 1, k->x_x = o->x_c, k->w_x = w_c;
+  const int32_t w_all = a->p->w_c, x_all = o->x_c;
+  int32_t c = a->p->c, z = a->z.met, y = a->y.met, x = a->x.met;
+  int32_t x_y = a->y.x_tap, w_y = a->y.w_tap, x_x = a->x.x_tap, w_x = a->x.w_tap;
+  if (x == 1) { /* a column of taps is a row as well, and so are the channels of a single one */
+    x = y, y = 1, x_x = x_y, w_x = w_y;
+    if (x == 1 && z == 1) x = c, c = 1, x_x = x_all, w_x = w_all;
   }
-  if (k->x == 0 || k->y == 0 || k->z == 0) k->c = 0;
-  const int32_t x_end = k->y * k->x_y, w_end = k->y * k->w_y;
-  k->x_z = a->z.x_tap - x_end, k->w_z = a->z.w_tap - w_end;
-  k->x_c = o->x_c - k->z * a->z.x_tap + k->x_z, k->w_c = w_c - k->z * a->z.w_tap + k->w_z;
-  k->beside = k->w_x == 1 && (uint32_t)(k->x - 2) < 2 ? k->x_x : 0;
+  if (x == 0 || y == 0 || z == 0) c = 0;
+  k->c = c, k->z = z, k->y = y, k->x = x;
+  k->x_y = x_y, k->w_y = w_y, k->x_x = x_x, k->w_x = w_x;
+  k->x_row = x_y - x * x_x, k->w_row = w_y - x * w_x;
+  const int32_t x_z = a->z.x_tap, w_z = a->z.w_tap, x_next = x_z - y * x_y, w_next = w_z - y * w_y;
+  k->x_z = x_next, k->w_z = w_next;
+  k->x_c = x_all - z * x_z + x_next, k->w_c = w_all - z * w_z + w_next;
+  k->beside = w_x == 1 && (uint32_t)(x - 2) < 2 ? x_x : 0;
 }
 
-/* This core's blocks of a rectangle of positions with the same taps: of four positions each, by every four channels of
- * every image. */
-TS_SET_UP void rectangle(struct work* o) {
-  const struct plane* a = &o->a;
-  const struct ts_conv_args* p = a->p;
+/* The positions of a rectangle. A column of them is a row as well. */
+TS_APART void set_positions(struct work* o) {
   struct walk* k = &o->k;
-  const int32_t wide = a->x.length, size = a->y.length * wide, each = quarters(size), lines = quarters(p->m);
-  int32_t lo, hi;
-  share_by_turns(p->n * p->g * lines * each, &o->turn, &lo, &hi);
-  if (lo == hi) return;
-  set_taps(o);
-  const int32_t x_step = a->x.step, y_step = a->x.y_step, x_down = a->y.step * a->y.x_each, y_down = a->y.y_step;
-  k->width = wide, k->x_step = x_step, k->y_step = y_step;
-  k->x_turn = x_down - wide * x_step, k->y_turn = y_down - wide * y_step;
-  do {
-    const int32_t plane = quotient(lo, each), block = lo - plane * each, here = ts_min(each - block, hi - lo);
-    const int32_t image = quotient(plane, lines), m = 4 * (plane - image * lines);
-    const int32_t group = p->n == 1 ? image : image % p->g;
-    const int32_t row = quotient(4 * block, wide), column = 4 * block - row * wide;
-    struct cursor at;
+  const struct axis *ax = &o->a.x, *ay = &o->a.y;
+  int32_t width = ax->length, x_step = ax->step, y_step = ax->y_step;
+  const int32_t x_down = ay->step * ay->x_each, y_down = ay->y_step;
+  if (width == 1) width = ay->length, x_step = x_down, y_step = y_down;
+  k->width = width, k->x_step = x_step, k->y_step = y_step;
+  k->x_turn = x_down - width * x_step, k->y_turn = y_down - width * y_step;
+}
+
+/* Blocks of a sheet from one on, each of four positions. */
+TS_APART void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block, int32_t left) {
+  struct walk* k = &o->k;
+  const struct axis* ax = &o->a.x;
+  const struct ts_conv_args* p = o->a.p;
+  const int32_t image = quotient(sheet, o->lines), m = 4 * (sheet - image * o->lines), high = p->m - m;
+  const int32_t group = image < p->g ? image : image % p->g;
+  struct cursor at = {p->x + ax->x_at + image * o->x_image, p->y + ax->y_at + (image * p->m + m) * k->y_m, left, 0};
+  if (block > 0) {
+    const int32_t row = quotient(4 * block, k->width), column = 4 * block - row * k->width;
     at.column = column;
-    at.left = ts_min(4 * here, size - 4 * block);
-    at.x = p->x + a->x.x_at + image * o->x_image + row * x_down + column * x_step;
-    at.y = p->y + a->x.y_at + (image * p->m + m) * k->y_m + row * y_down + column * y_step;
-    k->w = p->w + a->x.w_at + group * p->w_g + m * p->w_m;
-    k->b = p->b && p->last ? p->b + group * p->m + m : NULL;
-    if (p->m - m < 4)
-      one_by_one(k, &at, p->m - m);
-    else if (at.left == 1)
-      block_4_1(k, &at);
-    else if (k->beside == 1)
-      three_4_4(k, &at);
-    else if (k->beside == -1)
-      back_4_4(k, &at);
+    at.x += 4 * block * k->x_step + row * k->x_turn, at.y += 4 * block * k->y_step + row * k->y_turn;
+  }
+  k->w = p->w + ax->w_at + group * p->w_g + m * p->w_m;
+  k->b = p->b && p->last ? p->b + group * p->m + m : NULL;
+  if (o->rows) {
+    if (k->beside > 0)
+      row_along(k, &at);
     else
-      block_4_4(k, &at);
+      row_against(k, &at);
+  } else if (high < 4) {
+    one_by_one(k, &at, high);
+  } else if (left == 1) {
+    block_4_1(k, &at);
+  } else if (k->beside == 0 || k->beside * k->beside != 1) {
+    block_4_4(k, &at);
+  } else {
+    const int32_t before = 3 - k->x; /* a row of two taps begins where one of three would */
+    k->w -= before;
+    if (k->beside > 0) {
+      at.x -= before;
+      three_4_4(k, &at);
+    } else {
+      at.x += before;
+      back_4_4(k, &at);
+    }
+  }
+}
+
+/* This core's blocks of a rectangle of positions with the same taps. */
+TS_APART void rectangle(struct work* o) {
+  const int32_t size = o->a.y.length * o->a.x.length, each = quarters(size);
+  int32_t lo = 0, hi = 0;
+  if (o->left > 0) share_by_turns(o->left * each, &o->turn, &lo, &hi);
+  if (lo == hi && o->whole == 0) return;
+  set_taps(o);
+  set_positions(o);
+  for (int32_t i = 0; i < o->whole; ++i) blocks_of_sheet(o, o->from + i, 0, size);
+  while (lo < hi) {
+    const int32_t sheet = quotient(lo, each), block = lo - sheet * each, here = ts_min(each - block, hi - lo);
+    blocks_of_sheet(o, o->rest + sheet, block, ts_min(4 * here, size - 4 * block));
     lo += here;
-  } while (lo < hi);
+  }
+}
+
+/* Whether the positions along x go together, all of them: fours side by side by three taps side by side, of which the
+ * first position and the last one may miss one. */
+TS_SET_UP int32_t set_rows(struct work* o) {
+  struct axis* a = &o->a.x;
+  const int32_t last = a->at + a->count - 1, back = a->tap_step < 0, low = a->at - 2 * back, high = last + 2 - 2 * back;
+  if (a->count % 4 != 0 || a->taps != 3 || a->step != 1 || a->w_tap != 1 || a->y_step != 1 || a->x_tap * a->x_tap != 1)
+    return 0;
+  if (o->a.p->m % 4 != 0 || low < -1 || high > a->size || a->size < 2) return 0;
+  o->k.low = low < 0 ? 0 : -1, o->k.high = high == a->size ? a->count - 4 : -1;
+  return 1;
+}
+
+/* The next stretch of x; of rows there is one. */
+TS_SET_UP int32_t next_of_x(struct work* o) {
+  struct axis* a = &o->a.x;
+  if (!o->rows) return next_stretch(a, INT32_MAX);
+  a->length = a->length ? 0 : a->count, a->met = 3;
+  a->x_at = a[-1].x_at + a->at, a->w_at = a[-1].w_at + a->w, a->y_at = a[-1].y_at + a->y;
+  return a->length;
 }
 
 TS_SET_UP void share_of_planes(struct work* o) {
@@ -329,9 +452,10 @@ TS_SET_UP void share_of_planes(struct work* o) {
     rows_of_planes(a);
     return;
   }
+  o->rows = set_rows(o);
   while (next_stretch(&a->z, 1))
     while (next_stretch(&a->y, INT32_MAX))
-      while (next_stretch(&a->x, INT32_MAX)) rectangle(o);
+      while (next_of_x(o)) rectangle(o);
 }
 
 /* The axes of a convolution, and what its planes have in common. */
@@ -352,6 +476,10 @@ TS_SET_UP void begin(struct work* o) {
   o->k.y_m = y_each, o->k.w_m = p->w_m, o->k.first = p->first, o->k.relu = p->relu && p->last;
   /* The last core first: where two share an FPU the later one waits less, and the first one leads as well. */
   o->turn = TS_CORES - 1 - (int32_t)pi_core_id();
+  o->lines = quarters(p->m);
+  const int32_t sheets = p->n * p->g * o->lines;
+  o->whole = (int32_t)((uint32_t)sheets / TS_CORES);
+  o->from = o->whole * o->turn, o->rest = o->whole * TS_CORES, o->left = sheets - o->rest;
 }
 
 /* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring

@@ -12,7 +12,7 @@
 /* a / b where most often nothing is to be divided. */
 static inline int32_t quotient(int32_t a, int32_t b) {
   if (a < b) return 0;
-  return b == 1 ? a : a / b;
+  return b <= 2 ? a >> (b - 1) : a / b;
 }
 
 /* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
@@ -27,7 +27,7 @@ struct axis {
 
 /* The first stretch, or the one after the last one that was given; 0 where there is none. A position at an edge is its
  * own, those that meet an element with every tap are together, up to `most` of them. */
-TS_SET_UP int32_t next_stretch(struct axis* a, int32_t most) {
+TS_APART int32_t next_stretch(struct axis* a, int32_t most) {
   const int32_t from = a->from + a->length, left = a->count - from, size = a->size;
   a->from = a->length = 0;
   if (left <= 0) return 0;
