@@ -77,6 +77,15 @@ static inline int32_t next_of_row(const struct walk* k, struct cursor* c) {
   return (c->left -= 4) > 0;
 }
 
+/* Zero comes from a register of integers: a copy of another float would wait for the FPU, which two cores share. */
+#if defined(__riscv) && defined(__riscv_flen)
+#define ZERO_(i, j) \
+  float s##i##j;    \
+  __asm__ volatile("fmv.w.x %0, zero" : "=f"(s##i##j));
+#else
+#define ZERO_(i, j) float s##i##j = 0.0f;
+#endif
+#define ZERO(i, COLUMNS) COLUMNS(ZERO_, i)
 /* Lines are output channels, columns are positions: q0..q3 point to weights, p0..p3 to elements. */
 #define W_POINTER(i, COLUMNS) const float* q##i = w + i * w_m;
 #define X_POINTER(i, j) const float* p##j = k->from[j];
@@ -134,7 +143,7 @@ static inline int32_t next_of_row(const struct walk* k, struct cursor* c) {
     do {                                                        \
       const int32_t y_m = k->y_m;                               \
       NEXT_##WIDE(k, at);                                       \
-      ROWS(TS_ZERO, COLUMNS)                                    \
+      ROWS(ZERO, COLUMNS)                                       \
       if (!k->first) {                                          \
         COLUMNS(START, ROWS)                                    \
       }                                                         \
@@ -288,7 +297,7 @@ DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
       const float* p0 = at->x;                                                                 \
       float* line = at->y;                                                                     \
       const int32_t column = at->column, early = column == k->EARLY, late = column == k->LATE; \
-      TS_ROWS_4(TS_ZERO, TS_COLUMNS_4)                                                         \
+      TS_ROWS_4(ZERO, TS_COLUMNS_4)                                                            \
       if (!k->first) {                                                                         \
         TS_ROWS_4(LINE_START, TS_COLUMNS_4)                                                    \
       }                                                                                        \
@@ -339,7 +348,7 @@ struct work {
 };
 
 /* The taps of a rectangle. */
-TS_APART void set_taps(struct work* o) {
+static inline void set_taps(struct work* o) {
   struct walk* k = &o->k;
   const struct plane* a = &o->a;
   const int32_t w_all = a->p->w_c, x_all = o->x_c;
@@ -360,7 +369,7 @@ TS_APART void set_taps(struct work* o) {
 }
 
 /* The positions of a rectangle. A column of them is a row as well. */
-TS_APART void set_positions(struct work* o) {
+static inline void set_positions(struct work* o) {
   struct walk* k = &o->k;
   const struct axis *ax = &o->a.x, *ay = &o->a.y;
   int32_t width = ax->length, x_step = ax->step, y_step = ax->y_step;
@@ -371,19 +380,20 @@ TS_APART void set_positions(struct work* o) {
 }
 
 /* Blocks of a sheet from one on, each of four positions. */
-TS_APART void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block, int32_t left) {
+static inline void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block, int32_t left) {
   struct walk* k = &o->k;
   const struct axis* ax = &o->a.x;
   const struct ts_conv_args* p = o->a.p;
   const int32_t image = quotient(sheet, o->lines), m = 4 * (sheet - image * o->lines), high = p->m - m;
   const int32_t group = image < p->g ? image : image % p->g;
-  struct cursor at = {p->x + ax->x_at + image * o->x_image, p->y + ax->y_at + (image * p->m + m) * k->y_m, left, 0};
+  struct cursor at = {p->x + ax->origin.x + image * o->x_image, p->y + ax->origin.y + (image * p->m + m) * k->y_m, left,
+                      0};
   if (block > 0) {
     const int32_t row = quotient(4 * block, k->width), column = 4 * block - row * k->width;
     at.column = column;
     at.x += 4 * block * k->x_step + row * k->x_turn, at.y += 4 * block * k->y_step + row * k->y_turn;
   }
-  k->w = p->w + ax->w_at + group * p->w_g + m * p->w_m;
+  k->w = p->w + ax->origin.w + group * p->w_g + m * p->w_m;
   k->b = p->b && p->last ? p->b + group * p->m + m : NULL;
   if (o->rows) {
     if (k->beside > 0)
@@ -412,16 +422,21 @@ TS_APART void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block, int3
 /* This core's blocks of a rectangle of positions with the same taps. */
 TS_APART void rectangle(struct work* o) {
   const int32_t size = o->a.y.length * o->a.x.length, each = quarters(size);
-  int32_t lo = 0, hi = 0;
+  int32_t lo = 0, hi = 0, whole = o->whole, sheet = o->from;
   if (o->left > 0) share_by_turns(o->left * each, &o->turn, &lo, &hi);
-  if (lo == hi && o->whole == 0) return;
+  if (lo == hi && whole == 0) return;
   set_taps(o);
   set_positions(o);
-  for (int32_t i = 0; i < o->whole; ++i) blocks_of_sheet(o, o->from + i, 0, size);
-  while (lo < hi) {
-    const int32_t sheet = quotient(lo, each), block = lo - sheet * each, here = ts_min(each - block, hi - lo);
-    blocks_of_sheet(o, o->rest + sheet, block, ts_min(4 * here, size - 4 * block));
-    lo += here;
+  for (; whole > 0 || lo < hi; --whole, ++sheet) {
+    int32_t block = 0, left = size;
+    if (whole <= 0) {
+      const int32_t number = quotient(lo, each);
+      block = lo - number * each, sheet = o->rest + number;
+      const int32_t here = ts_min(each - block, hi - lo);
+      left = ts_min(4 * here, size - 4 * block);
+      lo += here;
+    }
+    blocks_of_sheet(o, sheet, block, left);
   }
 }
 
@@ -440,9 +455,10 @@ TS_SET_UP int32_t set_rows(struct work* o) {
 /* The next stretch of x; of rows there is one. */
 TS_SET_UP int32_t next_of_x(struct work* o) {
   struct axis* a = &o->a.x;
-  if (!o->rows) return next_stretch(a, INT32_MAX);
+  const struct origin* before = &o->a.y.origin;
+  if (!o->rows) return next_stretch(a, before, INT32_MAX);
   a->length = a->length ? 0 : a->count, a->met = 3;
-  a->x_at = a[-1].x_at + a->at, a->w_at = a[-1].w_at + a->w, a->y_at = a[-1].y_at + a->y;
+  a->origin.x = before->x + a->at, a->origin.w = before->w + a->w, a->origin.y = before->y + a->y;
   return a->length;
 }
 
@@ -453,8 +469,9 @@ TS_SET_UP void share_of_planes(struct work* o) {
     return;
   }
   o->rows = set_rows(o);
-  while (next_stretch(&a->z, 1))
-    while (next_stretch(&a->y, INT32_MAX))
+  const struct origin none = {0, 0, 0};
+  while (next_stretch(&a->z, &none, 1))
+    while (next_stretch(&a->y, &a->z.origin, INT32_MAX))
       while (next_of_x(o)) rectangle(o);
 }
 
@@ -471,7 +488,6 @@ TS_SET_UP void begin(struct work* o) {
     s->x_each = x_each, s->x_tap = x_each * s->tap_step, s->w_tap = w_each, s->y_step = y_each;
     x_each *= s->size, w_each *= s->taps, y_each *= s->count;
   }
-  s->x_at = s->w_at = s->y_at = 0;
   o->x_c = x_each, o->x_image = p->c * x_each;
   o->k.y_m = y_each, o->k.w_m = p->w_m, o->k.first = p->first, o->k.relu = p->relu && p->last;
   /* The last core first: where two share an FPU the later one waits less, and the first one leads as well. */
@@ -480,6 +496,14 @@ TS_SET_UP void begin(struct work* o) {
   const int32_t sheets = p->n * p->g * o->lines;
   o->whole = (int32_t)((uint32_t)sheets / TS_CORES);
   o->from = o->whole * o->turn, o->rest = o->whole * TS_CORES, o->left = sheets - o->rest;
+}
+
+/* Most strides are 2: these take no division then. */
+static inline int32_t divides(int32_t b, int32_t a) {
+  return b <= 2 ? (a & (b - 1)) == 0 : a % b == 0;
+}
+static inline int32_t exact(int32_t a, int32_t b) {
+  return b <= 2 ? a >> (b - 1) : a / b;
 }
 
 /* Outputs whose number has the same remainder by the stride meet the same taps, and neighbours among them neighbouring
@@ -491,15 +515,15 @@ TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remaind
   int32_t first = 0, every = 1, w_each = 1, y_each = 1;
   if (stride == 1) return 1;
   for (int32_t j = 2; j > i; --j) w_each *= p->kernel[j], y_each *= p->y_size[j];
-  while (first < stride && (place - first * dilation) % stride != 0) ++first;
-  while (every * dilation % stride != 0) ++every;
+  while (first < stride && !divides(stride, place - first * dilation)) ++first;
+  while (!divides(stride, every * dilation)) ++every;
   a->count = quotient(p->y_size[i] - remainder + stride - 1, stride);
   a->step = 1, a->y = remainder * y_each, a->y_step = stride * y_each;
   if (first < stride && first < taps) {
     a->size = p->x_size[i];
-    a->at = p->at[i] + (place - first * dilation) / stride;
+    a->at = p->at[i] + exact(place - first * dilation, stride);
     a->taps = quotient(taps - 1 - first, every) + 1;
-    a->tap_step = -quotient(every * dilation, stride);
+    a->tap_step = -exact(every * dilation, stride);
     a->w = first * w_each, a->w_tap = every * w_each;
   } else { /* nothing to meet, for all of them alike */
     a->size = a->count;

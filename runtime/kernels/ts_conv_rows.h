@@ -14,7 +14,7 @@
 /* Everything of one phase. */
 struct plane {
   const struct ts_conv_args* p;
-  struct axis none, z, y, x; /* none: what comes before all others */
+  struct axis z, y, x;
 };
 
 /* y[i] += w * x[i * step] for n outputs, which stand y_step apart. */
@@ -108,8 +108,9 @@ struct edges {
   int32_t count, low, high, at[EDGES], first[EDGES], taps[EDGES];
 };
 TS_SET_UP void find_edges(struct edges* e, struct axis* a) {
+  const struct origin none = {0, 0, 0};
   e->count = e->low = e->high = 0;
-  while (next_stretch(a, a->count)) {
+  while (next_stretch(a, &none, a->count)) {
     if (a->met == a->taps) {
       e->low = a->from, e->high = a->from + a->length;
       continue;

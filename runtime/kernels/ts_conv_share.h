@@ -7,13 +7,22 @@
 #define TS_CONV_SHARE_H
 
 #include "conv.h"
+#include "ts_block.h"
 #include "ts_window.h"
 
 /* a / b where most often nothing is to be divided. */
 static inline int32_t quotient(int32_t a, int32_t b) {
   if (a < b) return 0;
-  return b <= 2 ? a >> (b - 1) : a / b;
+  if (b <= 2) return a >> (b - 1);
+  int32_t q = a / b;
+  TS_MOVED(q); /* or what is left becomes another division */
+  return q;
 }
+
+/* The element, the weight and the output that a first position and its first tap are about. */
+struct origin {
+  int32_t x, w, y;
+};
 
 /* One spatial axis as the work sees it: position i (one of `count`) meets with tap k the element
  * at + i * step + k * tap_step. Neighbouring elements along it stand x_each apart; the weight is the one at
@@ -22,20 +31,20 @@ struct axis {
   int32_t size, count, at, step, taps, tap_step;
   int32_t x_each, x_tap, w, w_tap, y, y_step;
   int32_t from, length, first, met; /* a stretch: positions that meet elements with the same taps */
-  int32_t x_at, w_at, y_at;         /* what its first position and tap are about, along this axis and those before it */
+  struct origin origin;             /* of it, along this axis and those before it */
 };
 
 /* The first stretch, or the one after the last one that was given; 0 where there is none. A position at an edge is its
  * own, those that meet an element with every tap are together, up to `most` of them. */
-TS_APART int32_t next_stretch(struct axis* a, int32_t most) {
+TS_APART int32_t next_stretch(struct axis* a, const struct origin* before, int32_t most) {
   const int32_t from = a->from + a->length, left = a->count - from, size = a->size;
   a->from = a->length = 0;
   if (left <= 0) return 0;
   int32_t at = a->at + from * a->step, first = 0, met = 0, length = 1;
   while (first < a->taps && (uint32_t)at >= (uint32_t)size) ++first, at += a->tap_step;
-  a->x_at = a[-1].x_at + at * a->x_each;
-  a->w_at = a[-1].w_at + a->w + first * a->w_tap;
-  a->y_at = a[-1].y_at + a->y + from * a->y_step;
+  a->origin.x = before->x + at * a->x_each;
+  a->origin.w = before->w + a->w + first * a->w_tap;
+  a->origin.y = before->y + a->y + from * a->y_step;
   while (first + met < a->taps && (uint32_t)at < (uint32_t)size) ++met, at += a->tap_step;
   if (met == a->taps) {
     const int32_t last =
