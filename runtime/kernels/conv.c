@@ -13,7 +13,7 @@ struct walk {
   const float* w;
   int32_t w_m, y_m, first, relu;
   int32_t beside;    /* where two or three taps stand side by side: 1 along the elements, -1 against them */
-  int32_t low, high; /* in rows of three taps and of positions side by side: columns at an edge of x, or -1 */
+  int32_t low, high; /* in rows of positions side by side: columns at an edge of x, or -1 */
   const float* b;    /* where the channels end and there is a bias; else NULL */
   const float* from[4];
   float* to[4];
@@ -66,12 +66,12 @@ TS_APART void no_negatives(const struct walk* k, int32_t rows, int32_t columns) 
 
 /* Of a block whose positions stand side by side. */
 TS_APART void no_negatives_of_row(struct walk* k, float* y) {
-  for (int32_t j = 0; j < 4; ++j) k->to[j] = y + j;
+  for (int32_t j = 0; j < 4; ++j) k->to[j] = y + j * k->y_step;
   no_negatives(k, 4, 4);
 }
 
-static inline int32_t next_of_row(const struct walk* k, struct cursor* c) {
-  int32_t by_x = 4, by_y = 4, column = c->column + 4;
+static inline int32_t next_of_row(const struct walk* k, struct cursor* c, int32_t step) {
+  int32_t by_x = 4, by_y = 4 * step, column = c->column + 4;
   if (column == k->width) column = 0, by_x += k->x_turn, by_y += k->y_turn;
   c->x += by_x, c->y += by_y, c->column = column;
   return (c->left -= 4) > 0;
@@ -265,8 +265,27 @@ DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY)
   S(0, O, a, UO) S(1, O, a, UO) S(2, O, a, UO) S(3, O, a, UO)                                        \
   S(0, R, a, UR) S(1, R, a, UR) S(2, R, a, UR) S(3, R, a, UR)                                        \
   if (!late) {                                                                                       \
-    E(5, FIVE)                                                                                       \
+    float e5; E(5, FIVE)                                                                             \
     S(0, L, a, e5) S(1, L, a, e5) S(2, L, a, e5) S(3, L, a, e5)                                      \
+  }                                                                                                  \
+  P(0)
+
+/* Two taps that stand two apart, against the elements: five of them. */
+#define FIVE_ELEMENTS                                                                                \
+  A(0, 0) E(0, 0) A(1, 0)                                                                            \
+  S(0, 0, a, e0) A(2, 0)  S(1, 0, a, e0) A(3, 0) S(2, 0, a, e0) E(1, 1) S(3, 0, a, e0) E(2, 2)       \
+  S(0, 1, a, e1) C(0, 2)  S(1, 1, a, e1) C(1, 2) S(2, 1, a, e1) C(2, 2) S(3, 1, a, e1) C(3, 2)       \
+  S(0, 2, a, e2) Q(0)     S(1, 2, a, e2) Q(1)    S(2, 2, a, e2) Q(2)    S(3, 2, a, e2) Q(3)          \
+  if (!early) {                                                                                      \
+    E(3, 3)                                                                                          \
+    S(0, 3, a, e3) S(1, 3, a, e3) S(2, 3, a, e3) S(3, 3, a, e3)                                      \
+  }                                                                                                  \
+  S(0, 1, c, e0) LESS(y) S(1, 1, c, e0) S(2, 1, c, e0) S(3, 1, c, e0)                                \
+  S(0, 2, c, e1) S(1, 2, c, e1) S(2, 2, c, e1) S(3, 2, c, e1)                                        \
+  S(0, 3, c, e2) S(1, 3, c, e2) S(2, 3, c, e2) S(3, 3, c, e2)                                        \
+  if (!late) {                                                                                       \
+    E(4, -1)                                                                                         \
+    S(0, 0, c, e4) S(1, 0, c, e4) S(2, 0, c, e4) S(3, 0, c, e4)                                      \
   }                                                                                                  \
   P(0)
 /* clang-format on */
@@ -285,13 +304,15 @@ DEFINE_BLOCKS(back_4_4, 4, 4, WALK_AGAINST)
 DEFINE_BLOCKS(three_4_4, 4, 4, WALK_ALONG)
 DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
 
-/* Rows of positions side by side, four at a time, by rows of three taps; those at the edges of x are among them. */
-#define LINE_START_(i, j) s##i##j = line[j];
+/* Rows of positions side by side, four at a time, those at the edges of x among them. Their outputs stand
+ * STEP apart. */
+#define LINE_START_(i, j) s##i##j = line[j * step];
 #define LINE_START(i, COLUMNS) COLUMNS(LINE_START_, i) line += y_m;
-#define LINE_STORE_(i, j) line[j] = ts_canonical(s##i##j);
+#define LINE_STORE_(i, j) line[j * step] = ts_canonical(s##i##j);
 #define LINE_STORE(i, COLUMNS) COLUMNS(LINE_STORE_, i) line += y_m;
-#define DEFINE_ROWS(NAME, TAPS, EARLY, LATE)                                                   \
+#define DEFINE_ROWS(NAME, TAPS, STEP, EARLY, LATE)                                             \
   TS_APART void NAME(struct walk* k, struct cursor* at) {                                      \
+    enum { step = STEP };                                                                      \
     const int32_t y_m = k->y_m, w_m = k->w_m, w_by = k->w_y, x_by = k->x_y;                    \
     do {                                                                                       \
       const float* p0 = at->x;                                                                 \
@@ -305,7 +326,7 @@ DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
       if (c > 0) {                                                                             \
         const int32_t w_c = k->w_c, x_c = k->x_c;                                              \
         const float* w = k->w;                                                                 \
-        float a0, a1, a2, a3, c0, c1, c2, c3, e0, e1, e2, e3, e4, e5;                          \
+        float a0, a1, a2, a3, c0, c1, c2, c3, e0, e1, e2, e3, e4;                              \
         TS_ROWS_4(W_POINTER, TS_COLUMNS_1)                                                     \
         WALK(TAPS, TS_ROWS_4, TS_COLUMNS_1)                                                    \
       }                                                                                        \
@@ -316,12 +337,14 @@ DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
       TS_MOVED(line);                                                                          \
       TS_ROWS_4(LINE_STORE, TS_COLUMNS_4)                                                      \
       if (k->relu) no_negatives_of_row(k, at->y);                                              \
-    } while (next_of_row(k, at));                                                              \
+    } while (next_of_row(k, at, step));                                                        \
   }
 #define ROW_ALONG(ROWS, COLUMNS) SIX_ELEMENTS(0, 1, 2, 3, 3, 0, 1, 2, e1, e2, e3, e4, e2, e3, e4, 4, 5)
 #define ROW_AGAINST(ROWS, COLUMNS) SIX_ELEMENTS(3, 0, 1, 2, 0, 1, 2, 3, e4, e0, e1, e2, e4, e0, e1, -1, -2)
-DEFINE_ROWS(row_along, ROW_ALONG, low, high)
-DEFINE_ROWS(row_against, ROW_AGAINST, high, low)
+DEFINE_ROWS(row_along, ROW_ALONG, 1, low, high)
+DEFINE_ROWS(row_against, ROW_AGAINST, 1, high, low)
+#define ROW_OF_TWO(ROWS, COLUMNS) FIVE_ELEMENTS
+DEFINE_ROWS(row_of_two, ROW_OF_TWO, 2, high, low)
 
 /* Positions for the one, two or three channels that are left when four go together. */
 TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) {
@@ -342,7 +365,7 @@ TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows)
 struct work {
   struct walk k;
   int32_t turn, x_c, x_image, lines;
-  int32_t rows;                    /* whether the positions of x are rows of fours with three taps, edges and all */
+  int32_t rows;                    /* where the positions of x are rows of fours, edges and all: their taps */
   int32_t whole, from, rest, left; /* how many sheets a core has, its first one; the first that is shared, how many */
   struct plane a;
 };
@@ -396,7 +419,9 @@ static inline void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block,
   k->w = p->w + ax->origin.w + group * p->w_g + m * p->w_m;
   k->b = p->b && p->last ? p->b + group * p->m + m : NULL;
   if (o->rows) {
-    if (k->beside > 0)
+    if (o->rows == 2)
+      row_of_two(k, &at);
+    else if (k->beside > 0)
       row_along(k, &at);
     else
       row_against(k, &at);
@@ -440,16 +465,18 @@ TS_APART void rectangle(struct work* o) {
   }
 }
 
-/* Whether the positions along x go together, all of them: fours side by side by three taps side by side, of which the
- * first position and the last one may miss one. */
+/* Where the positions along x go together, edges and all, as rows of fours: the number of taps, else 0. The
+ * first position and the last one may miss a tap. Taps are three side by side, or two as phases of stride 2 have them.
+ */
 TS_SET_UP int32_t set_rows(struct work* o) {
-  struct axis* a = &o->a.x;
-  const int32_t last = a->at + a->count - 1, back = a->tap_step < 0, low = a->at - 2 * back, high = last + 2 - 2 * back;
-  if (a->count % 4 != 0 || a->taps != 3 || a->step != 1 || a->w_tap != 1 || a->y_step != 1 || a->x_tap * a->x_tap != 1)
-    return 0;
-  if (o->a.p->m % 4 != 0 || low < -1 || high > a->size || a->size < 2) return 0;
+  const struct axis* a = &o->a.x;
+  const int32_t taps = a->taps, reach = (taps - 1) * a->tap_step, each = a->x_tap;
+  const int32_t low = a->at + ts_min(reach, 0), high = a->at + a->count - 1 + ts_max(reach, 0);
+  if (a->count % 4 != 0 || a->step != 1 || o->a.p->m % 4 != 0 || low < -1 || high > a->size || a->size < 2) return 0;
+  const int32_t three = taps == 3 && a->w_tap == 1 && a->y_step == 1 && (each == 1 || each == -1);
+  const int32_t two = taps == 2 && a->w_tap == 2 && a->y_step == 2 && each == -1;
   o->k.low = low < 0 ? 0 : -1, o->k.high = high == a->size ? a->count - 4 : -1;
-  return 1;
+  return three || two ? taps : 0;
 }
 
 /* The next stretch of x; of rows there is one. */
@@ -457,7 +484,7 @@ TS_SET_UP int32_t next_of_x(struct work* o) {
   struct axis* a = &o->a.x;
   const struct origin* before = &o->a.y.origin;
   if (!o->rows) return next_stretch(a, before, INT32_MAX);
-  a->length = a->length ? 0 : a->count, a->met = 3;
+  a->length = a->length ? 0 : a->count, a->met = a->taps;
   a->origin.x = before->x + a->at, a->origin.w = before->w + a->w, a->origin.y = before->y + a->y;
   return a->length;
 }
