@@ -25,7 +25,7 @@ double sixteen(int cores) {
 }
 
 // The cores set up their walks with code that the caches have forgotten since the last call, in part or most of it.
-constexpr double kBlocksStart = 1500, kRowsStart = 2000;
+constexpr double kBlocksStart = 2450, kRowsStart = 2000;
 
 double shared(double items, double each, int cores) {
   return 250 + std::ceil(items / cores) * each;
@@ -42,33 +42,58 @@ double edge_positions(const WindowAxis& a) {
 struct BlockAxis {
   double places = 1, edges = 0, taps = 1;  // of a tile
 };
-double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channels, double terms, bool three,
-              int cores) {
-  auto& [z, y, x] = axes;
+// How the taps of a row stand: any way, three side by side, or so that the positions at the edges of x go with the
+// others, four in a row.
+enum class Taps { Any, Three, Rows };
+
+// One rectangle of positions with the same taps: what a core sets up, for it and for each of its sheets.
+constexpr double kRectangle = 320, kSheet = 130;
+
+// At an edge, half of the taps or more meet an element.
+double met(const BlockAxis& a) {
+  return (a.taps + 1) / std::max(1.0, 2 * a.taps);
+}
+
+struct Sheet {
+  double effort = 0, block = 0, rectangles = 0;  // cycles of all blocks, of one of them; how many rectangles
+};
+Sheet by_rows(const BlockAxis& z, const BlockAxis& y, const BlockAxis& x, double terms, int cores) {
+  const double begin = 113, many = x.places / 4, rows = terms * z.taps * y.taps, in_y = y.places - y.edges;
+  double row = x.taps == 3 ? (cores > 4 ? 109 : 86) : (cores > 4 ? 72 : 58), line = many * row - 7 * x.edges;
+  return {y.places * many * begin + (in_y + y.edges * met(y)) * rows * line, begin + rows * row,
+          y.edges + (in_y > 0 ? 1 : 0)};
+}
+Sheet by_blocks(const BlockAxis& z, const BlockAxis& y, const BlockAxis& x, double terms, bool three, int cores) {
   double in_y = y.places - y.edges, in_x = x.places - x.edges;
-  // Corners are single positions; at an edge, half of the taps or more meet an element.
   double inner = quarters(in_y * in_x), sides = x.edges * quarters(in_y), ends = y.edges * quarters(in_x);
-  double corners = y.edges * x.edges;
-  auto met = [](const BlockAxis& a) { return (a.taps + 1) / std::max(1.0, 2 * a.taps); };
+  double corners = y.edges * x.edges;          // single positions
   const double beside = three ? 0.8 : met(x);  // two taps of three; in a loop they take as long as they are many
   double rows = z.taps * y.taps, taps = x.taps;
   if (taps == 1) taps = y.taps, rows = z.taps;
   // What a row of three taps loads and moves is hidden, but for its beginning.
-  double tap = cores > 4 ? 37 : 34;
-  double row = three ? (cores > 4 ? 107 : 90) : 24 + tap * taps;
-  double each = rows * taps == 1 ? terms * tap : terms * rows * row;
-  const double begin = rows * taps == 0 ? 120 : 300, sheets = planes * quarters(channels) * z.places;
-  if (sides + ends + corners == 0) return shared(sheets * inner, begin + each, cores);
-  double effort = inner * (begin + each) + sides * (2 * begin + each * beside) + ends * (begin + each * met(y)) +
-                  corners * (2 * begin + 0.4 * each * beside * met(y));
+  double tap = cores > 4 ? 37.7 : 34;
+  double row = three ? (cores > 4 ? 108 : 90) : 22 + tap * taps, each = terms * rows * row;
+  if (rows * taps <= 1) each = terms * rows * taps * tap;
+  const double begin = rows * taps == 0 ? 100 : 205;
+  double effort = inner * (begin + each) + sides * (begin + each * beside) + ends * (begin + each * met(y)) +
+                  corners * (0.6 * begin + 0.86 * each * beside * met(y));
+  return {effort, begin + each, (y.edges + (in_y > 0 ? 1 : 0)) * (x.edges + (in_x > 0 ? 1 : 0))};
+}
+double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channels, double terms, Taps kind,
+              int cores) {
+  auto& [z, y, x] = axes;
+  const bool rows = kind == Taps::Rows && std::fmod(x.places, 4) == 0 && std::fmod(channels, 4) == 0;
+  auto sheet =
+      rows ? by_rows(z, y, x, terms, cores) : by_blocks(z, y, x, terms, x.taps == 3 && kind != Taps::Any, cores);
   // Cores have shares of the same effort, but for a part of a block where they do not have whole sheets.
-  const bool even = std::fmod(sheets, cores) == 0;
-  return 250 + sheets * effort / cores + (even ? 0 : 0.6 * each);
+  const double sheets = planes * quarters(channels) * z.places, uneven = std::fmod(sheets, cores) == 0 ? 0 : 0.1;
+  return z.places * sheet.rectangles * (kRectangle + kSheet * std::max(1.0, sheets / cores)) +
+         sheets * sheet.effort / cores + uneven * sheet.block;
 }
 
 // The mean of all tiles: the first and the last along an axis of `whole` positions have its edges, the others none.
 double mean_of_blocks(std::array<BlockAxis, 3> axes, const std::array<double, 3>& whole, double planes, double channels,
-                      double terms, bool three, int cores) {
+                      double terms, Taps taps, int cores) {
   struct Kind {
     double edges, share;
   };
@@ -83,7 +108,7 @@ double mean_of_blocks(std::array<BlockAxis, 3> axes, const std::array<double, 3>
   for (auto& y : kinds(1))
     for (auto& x : kinds(2)) {
       axes[1].edges = y.edges, axes[2].edges = x.edges;
-      sum += y.share * x.share * blocks(axes, planes, channels, terms, three, cores);
+      sum += y.share * x.share * blocks(axes, planes, channels, terms, taps, cores);
     }
   return sum;
 }
@@ -107,7 +132,9 @@ double small(const ConvSpace& s, const Extents& t, int cores) {
     axes[i] = {t.places[i], edge_positions(w[i]), static_cast<double>(w[i].kernel)};
     whole[i] = static_cast<double>(w[i].out);
   }
-  return kBlocksStart + mean_of_blocks(axes, whole, t.n * t.g, t.m, t.c, three, cores);
+  auto kind = three ? Taps::Three : Taps::Any;
+  if (three && w[2].stride == 1 && w[2].pad <= 1 && w[2].pad_end <= 1) kind = Taps::Rows;
+  return kBlocksStart + mean_of_blocks(axes, whole, t.n * t.g, t.m, t.c, kind, cores);
 }
 
 // By phases: outputs with the same remainder by the stride.
@@ -122,6 +149,7 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
     for (int64_t k = 0; k < a.kernel; ++k) n += (phase + a.pad) % a.stride == k * a.dilation % a.stride;
     return static_cast<double>(n);
   };
+  const double phase_start = w[0].stride * w[1].stride * w[2].stride > 1 ? 1300 : 0;
   for (int64_t z = 0; z < w[0].stride; ++z)
     for (int64_t y = 0; y < w[1].stride; ++y)
       for (int64_t x = 0; x < w[2].stride; ++x) {
@@ -131,11 +159,13 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
           if (w[i].pad + w[i].pad_end > 0) axes[i].edges = std::clamp(axes[i].taps - 1, 0.0, whole[i]);
         }
         bool three = axes[2].taps == 3 && w[2].stride == 1 && w[2].dilation == 1;
+        auto kind = !three ? Taps::Any : w[2].pad >= 1 && w[2].pad_end >= 1 ? Taps::Rows : Taps::Three;
+        if (axes[2].taps == 2 && w[2].stride == 2 && w[2].dilation == 1) kind = Taps::Rows;
         if (t.m == 1 && t.c < 4)
           sum += rows(t.n * t.g * t.c, t.places[0] * t.places[1], t.places[2], axes[0].taps * axes[1].taps,
                       axes[2].taps, three, false, cores);
         else
-          sum += mean_of_blocks(axes, whole, t.n * t.g, t.c, t.m, three, cores);
+          sum += phase_start + mean_of_blocks(axes, whole, t.n * t.g, t.c, t.m, kind, cores);
       }
   return sum;
 }
