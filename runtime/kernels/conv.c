@@ -70,8 +70,8 @@ TS_APART void no_negatives_of_row(struct walk* k, float* y) {
   no_negatives(k, 4, 4);
 }
 
-static inline int32_t next_of_row(const struct walk* k, struct cursor* c, int32_t step) {
-  int32_t by_x = 4, by_y = 4 * step, column = c->column + 4;
+static inline int32_t next_of_row(const struct walk* k, struct cursor* c, int32_t x_step, int32_t y_step) {
+  int32_t by_x = 4 * x_step, by_y = 4 * y_step, column = c->column + 4;
   if (column == k->width) column = 0, by_x += k->x_turn, by_y += k->y_turn;
   c->x += by_x, c->y += by_y, c->column = column;
   return (c->left -= 4) > 0;
@@ -337,7 +337,7 @@ DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
       TS_MOVED(line);                                                                          \
       TS_ROWS_4(LINE_STORE, TS_COLUMNS_4)                                                      \
       if (k->relu) no_negatives_of_row(k, at->y);                                              \
-    } while (next_of_row(k, at, step));                                                        \
+    } while (next_of_row(k, at, 1, step));                                                     \
   }
 #define ROW_ALONG(ROWS, COLUMNS) SIX_ELEMENTS(0, 1, 2, 3, 3, 0, 1, 2, e1, e2, e3, e4, e2, e3, e4, 4, 5)
 #define ROW_AGAINST(ROWS, COLUMNS) SIX_ELEMENTS(3, 0, 1, 2, 0, 1, 2, 3, e4, e0, e1, e2, e4, e0, e1, -1, -2)
@@ -345,6 +345,40 @@ DEFINE_ROWS(row_along, ROW_ALONG, 1, low, high)
 DEFINE_ROWS(row_against, ROW_AGAINST, 1, high, low)
 #define ROW_OF_TWO(ROWS, COLUMNS) FIVE_ELEMENTS
 DEFINE_ROWS(row_of_two, ROW_OF_TWO, 2, high, low)
+
+/* Rows of fours by any taps. */
+#define FOUR_AT(F, ROWS, j) \
+  {                         \
+    float* place = line;    \
+    ROWS(F, j)              \
+    line += y_step;         \
+  }
+#define FOUR_START(ROWS, j) FOUR_AT(START_, ROWS, j)
+#define FOUR_STORE(ROWS, j) FOUR_AT(STORE_, ROWS, j)
+TS_APART void fours(struct walk* k, struct cursor* at) {
+  const int32_t y_m = k->y_m, w_m = k->w_m, x_step = k->x_step, y_step = k->y_step;
+  do {
+    float* line = at->y;
+    TS_ROWS_4(ZERO, TS_COLUMNS_4)
+    if (!k->first) {
+      TS_COLUMNS_4(FOUR_START, TS_ROWS_4)
+    }
+    int32_t c = k->c, z = k->z, y = k->y;
+    if (c > 0) {
+      const int32_t taps = k->x, w_c = k->w_c, x_c = k->x_c;
+      const float *w = k->w, *p0 = at->x, *p1 = p0 + x_step, *p2 = p1 + x_step, *p3 = p2 + x_step;
+      TS_ROWS_4(W_POINTER, TS_COLUMNS_4)
+      WALK_ANY_4_4(TS_ROWS_4, TS_COLUMNS_4)
+    }
+    if (k->b) {
+      TS_ROWS_4(BIAS, TS_COLUMNS_4)
+    }
+    line = at->y;
+    TS_MOVED(line);
+    TS_COLUMNS_4(FOUR_STORE, TS_ROWS_4)
+    if (k->relu) no_negatives_of_row(k, at->y);
+  } while (next_of_row(k, at, x_step, y_step));
+}
 
 /* Positions for the one, two or three channels that are left when four go together. */
 TS_SET_UP void one_by_one(struct walk* k, const struct cursor* at, int32_t rows) {
@@ -429,8 +463,11 @@ static inline void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block,
     one_by_one(k, &at, high);
   } else if (left == 1) {
     block_4_1(k, &at);
-  } else if (k->beside == 0 || k->beside * k->beside != 1) {
-    block_4_4(k, &at);
+  } else if (k->beside != 1 && k->beside != -1) {
+    if (k->width % 4 == 0)
+      fours(k, &at);
+    else
+      block_4_4(k, &at);
   } else {
     const int32_t before = 3 - k->x; /* a row of two taps begins where one of three would */
     k->w -= before;
