@@ -270,6 +270,31 @@ DEFINE_BLOCKS(block_1_1, 1, 1, WALK_ANY)
   }                                                                                                  \
   P(0)
 
+/* Three taps of four positions that stand two apart: nine elements, d0 to d3 with the second tap. */
+#define O(j, at) TS_FETCH(d##j, p0[at]);
+#define NINE_ELEMENTS                                                                                \
+  float d0, d1, d2, d3;                                                                              \
+  A(0, 0) E(1, 2) A(1, 0)                                                                            \
+  S(0, 1, a, e1) A(2, 0) S(1, 1, a, e1) A(3, 0) S(2, 1, a, e1) E(2, 4) S(3, 1, a, e1) E(3, 6)        \
+  S(0, 2, a, e2) C(0, 1) S(1, 2, a, e2) C(1, 1) S(2, 2, a, e2) C(2, 1) S(3, 2, a, e2) C(3, 1)        \
+  S(0, 3, a, e3) O(0, 1) S(1, 3, a, e3) O(1, 3) S(2, 3, a, e3) O(2, 5) S(3, 3, a, e3) O(3, 7)        \
+  if (!early) {                                                                                      \
+    E(0, 0)                                                                                          \
+    S(0, 0, a, e0) S(1, 0, a, e0) S(2, 0, a, e0) S(3, 0, a, e0)                                      \
+  }                                                                                                  \
+  S(0, 0, c, d0) A(0, 2) S(1, 0, c, d0) A(1, 2) S(2, 0, c, d0) A(2, 2) S(3, 0, c, d0) A(3, 2)        \
+  S(0, 1, c, d1) Q(0)    S(1, 1, c, d1) Q(1)    S(2, 1, c, d1) Q(2)    S(3, 1, c, d1) Q(3)           \
+  S(0, 2, c, d2) LESS(y) S(1, 2, c, d2) S(2, 2, c, d2) S(3, 2, c, d2)                                \
+  S(0, 3, c, d3) S(1, 3, c, d3) S(2, 3, c, d3) S(3, 3, c, d3)                                        \
+  S(0, 0, a, e1) S(1, 0, a, e1) S(2, 0, a, e1) S(3, 0, a, e1)                                        \
+  S(0, 1, a, e2) S(1, 1, a, e2) S(2, 1, a, e2) S(3, 1, a, e2)                                        \
+  S(0, 2, a, e3) S(1, 2, a, e3) S(2, 2, a, e3) S(3, 2, a, e3)                                        \
+  if (!late) {                                                                                       \
+    E(4, 8)                                                                                          \
+    S(0, 3, a, e4) S(1, 3, a, e4) S(2, 3, a, e4) S(3, 3, a, e4)                                      \
+  }                                                                                                  \
+  P(0)
+
 /* Two taps that stand two apart, against the elements: five of them. */
 #define FIVE_ELEMENTS                                                                                \
   A(0, 0) E(0, 0) A(1, 0)                                                                            \
@@ -310,7 +335,7 @@ DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
 #define LINE_START(i, COLUMNS) COLUMNS(LINE_START_, i) line += y_m;
 #define LINE_STORE_(i, j) line[j * step] = ts_canonical(s##i##j);
 #define LINE_STORE(i, COLUMNS) COLUMNS(LINE_STORE_, i) line += y_m;
-#define DEFINE_ROWS(NAME, TAPS, STEP, EARLY, LATE)                                             \
+#define DEFINE_ROWS(NAME, TAPS, X_STEP, STEP, EARLY, LATE)                                     \
   TS_APART void NAME(struct walk* k, struct cursor* at) {                                      \
     enum { step = STEP };                                                                      \
     const int32_t y_m = k->y_m, w_m = k->w_m, w_by = k->w_y, x_by = k->x_y;                    \
@@ -337,14 +362,16 @@ DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
       TS_MOVED(line);                                                                          \
       TS_ROWS_4(LINE_STORE, TS_COLUMNS_4)                                                      \
       if (k->relu) no_negatives_of_row(k, at->y);                                              \
-    } while (next_of_row(k, at, 1, step));                                                     \
+    } while (next_of_row(k, at, X_STEP, step));                                                \
   }
 #define ROW_ALONG(ROWS, COLUMNS) SIX_ELEMENTS(0, 1, 2, 3, 3, 0, 1, 2, e1, e2, e3, e4, e2, e3, e4, 4, 5)
 #define ROW_AGAINST(ROWS, COLUMNS) SIX_ELEMENTS(3, 0, 1, 2, 0, 1, 2, 3, e4, e0, e1, e2, e4, e0, e1, -1, -2)
-DEFINE_ROWS(row_along, ROW_ALONG, 1, low, high)
-DEFINE_ROWS(row_against, ROW_AGAINST, 1, high, low)
+DEFINE_ROWS(row_along, ROW_ALONG, 1, 1, low, high)
+DEFINE_ROWS(row_against, ROW_AGAINST, 1, 1, high, low)
 #define ROW_OF_TWO(ROWS, COLUMNS) FIVE_ELEMENTS
-DEFINE_ROWS(row_of_two, ROW_OF_TWO, 2, high, low)
+DEFINE_ROWS(row_of_two, ROW_OF_TWO, 1, 2, high, low)
+#define ROW_BY_TWO(ROWS, COLUMNS) NINE_ELEMENTS
+DEFINE_ROWS(row_by_two, ROW_BY_TWO, 2, 1, low, high)
 
 /* Rows of fours by any taps. */
 #define FOUR_AT(F, ROWS, j) \
@@ -455,6 +482,8 @@ static inline void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block,
   if (o->rows) {
     if (o->rows == 2)
       row_of_two(k, &at);
+    else if (k->x_step == 2)
+      row_by_two(k, &at);
     else if (k->beside > 0)
       row_along(k, &at);
     else
@@ -508,9 +537,10 @@ TS_APART void rectangle(struct work* o) {
 TS_SET_UP int32_t set_rows(struct work* o) {
   const struct axis* a = &o->a.x;
   const int32_t taps = a->taps, reach = (taps - 1) * a->tap_step, each = a->x_tap;
-  const int32_t low = a->at + ts_min(reach, 0), high = a->at + a->count - 1 + ts_max(reach, 0);
-  if (a->count % 4 != 0 || a->step != 1 || o->a.p->m % 4 != 0 || low < -1 || high > a->size || a->size < 2) return 0;
-  const int32_t three = taps == 3 && a->w_tap == 1 && a->y_step == 1 && (each == 1 || each == -1);
+  const int32_t low = a->at + ts_min(reach, 0), high = a->at + (a->count - 1) * a->step + ts_max(reach, 0);
+  if (a->count % 4 != 0 || a->step > 2 || o->a.p->m % 4 != 0 || low < -1 || high > a->size || a->size < 2) return 0;
+  const int32_t ahead = each == 1 || (each == -1 && a->step == 1);
+  const int32_t three = taps == 3 && a->w_tap == 1 && a->y_step == 1 && ahead;
   const int32_t two = taps == 2 && a->w_tap == 2 && a->y_step == 2 && each == -1;
   o->k.low = low < 0 ? 0 : -1, o->k.high = high == a->size ? a->count - 4 : -1;
   return three || two ? taps : 0;
