@@ -468,12 +468,12 @@ static inline void blocks_of_sheet(struct work* o, int32_t sheet, int32_t block,
   struct walk* k = &o->k;
   const struct axis* ax = &o->a.x;
   const struct ts_conv_args* p = o->a.p;
-  const int32_t image = quotient(sheet, o->lines), m = 4 * (sheet - image * o->lines), high = p->m - m;
+  const int32_t image = parts(sheet, o->lines), m = 4 * (sheet - image * o->lines), high = p->m - m;
   const int32_t group = image < p->g ? image : image % p->g;
   struct cursor at = {p->x + ax->origin.x + image * o->x_image, p->y + ax->origin.y + (image * p->m + m) * k->y_m, left,
                       0};
   if (block > 0) {
-    const int32_t row = quotient(4 * block, k->width), column = 4 * block - row * k->width;
+    const int32_t row = parts(4 * block, k->width), column = 4 * block - row * k->width;
     at.column = column;
     at.x += 4 * block * k->x_step + row * k->x_turn, at.y += 4 * block * k->y_step + row * k->y_turn;
   }
@@ -521,7 +521,7 @@ TS_APART void rectangle(struct work* o) {
   for (; whole > 0 || lo < hi; --whole, ++sheet) {
     int32_t block = 0, left = size;
     if (whole <= 0) {
-      const int32_t number = quotient(lo, each);
+      const int32_t number = parts(lo, each);
       block = lo - number * each, sheet = o->rest + number;
       const int32_t here = ts_min(each - block, hi - lo);
       left = ts_min(4 * here, size - 4 * block);
@@ -611,12 +611,12 @@ TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remaind
   for (int32_t j = 2; j > i; --j) w_each *= p->kernel[j], y_each *= p->y_size[j];
   while (first < stride && !divides(stride, place - first * dilation)) ++first;
   while (!divides(stride, every * dilation)) ++every;
-  a->count = quotient(p->y_size[i] - remainder + stride - 1, stride);
+  a->count = parts(p->y_size[i] - remainder + stride - 1, stride);
   a->step = 1, a->y = remainder * y_each, a->y_step = stride * y_each;
   if (first < stride && first < taps) {
     a->size = p->x_size[i];
     a->at = p->at[i] + exact(place - first * dilation, stride);
-    a->taps = quotient(taps - 1 - first, every) + 1;
+    a->taps = parts(taps - 1 - first, every) + 1;
     a->tap_step = -exact(every * dilation, stride);
     a->w = first * w_each, a->w_tap = every * w_each;
   } else { /* nothing to meet, for all of them alike */
