@@ -25,7 +25,7 @@ double sixteen(int cores) {
 }
 
 // The cores set up their walks with code that the caches have forgotten since the last call, in part or most of it.
-constexpr double kBlocksStart = 2450, kRowsStart = 2000;
+constexpr double kBlocksStart = 2500, kRowsStart = 2000;
 
 double shared(double items, double each, int cores) {
   return 250 + std::ceil(items / cores) * each;
@@ -47,7 +47,7 @@ struct BlockAxis {
 enum class Taps { Any, Three, Rows };
 
 // One rectangle of positions with the same taps: what a core sets up, for it and for each of its sheets.
-constexpr double kRectangle = 320, kSheet = 130;
+constexpr double kRectangle = 355, kSheet = 80;
 
 // At an edge, half of the taps or more meet an element.
 double met(const BlockAxis& a) {
@@ -58,25 +58,27 @@ struct Sheet {
   double effort = 0, block = 0, rectangles = 0;  // cycles of all blocks, of one of them; how many rectangles
 };
 Sheet by_rows(const BlockAxis& z, const BlockAxis& y, const BlockAxis& x, double terms, int cores) {
-  const double begin = 113, many = x.places / 4, rows = terms * z.taps * y.taps, in_y = y.places - y.edges;
-  double row = x.taps == 3 ? (cores > 4 ? 109 : 86) : (cores > 4 ? 72 : 58), line = many * row - 7 * x.edges;
+  const double begin = 122, many = x.places / 4, rows = terms * z.taps * y.taps, in_y = y.places - y.edges;
+  double row = x.taps == 3 ? (cores > 4 ? 105 : 86) : (cores > 4 ? 69.5 : 58), line = many * row - 2 * x.edges;
   return {y.places * many * begin + (in_y + y.edges * met(y)) * rows * line, begin + rows * row,
           y.edges + (in_y > 0 ? 1 : 0)};
 }
 Sheet by_blocks(const BlockAxis& z, const BlockAxis& y, const BlockAxis& x, double terms, bool three, int cores) {
   double in_y = y.places - y.edges, in_x = x.places - x.edges;
   double inner = quarters(in_y * in_x), sides = x.edges * quarters(in_y), ends = y.edges * quarters(in_x);
-  double corners = y.edges * x.edges;          // single positions
-  const double beside = three ? 0.8 : met(x);  // two taps of three; in a loop they take as long as they are many
+  double corners = y.edges * x.edges;           // single positions
+  const double beside = three ? 0.78 : met(x);  // two taps of three; in a loop they take as long as they are many
   double rows = z.taps * y.taps, taps = x.taps;
   if (taps == 1) taps = y.taps, rows = z.taps;
   // What a row of three taps loads and moves is hidden, but for its beginning.
   double tap = cores > 4 ? 37.7 : 34;
-  double row = three ? (cores > 4 ? 108 : 90) : 22 + tap * taps, each = terms * rows * row;
+  double row = three ? (cores > 4 ? 107 : 90) : 24 + tap * taps, each = terms * rows * row;
   if (rows * taps <= 1) each = terms * rows * taps * tap;
-  const double begin = rows * taps == 0 ? 100 : 205;
+  // Rows of fours need no list of their positions.
+  const bool fours = !three && std::fmod(in_x, 4) == 0;
+  const double begin = rows * taps == 0 ? 60 : fours ? 140 : 236;
   double effort = inner * (begin + each) + sides * (begin + each * beside) + ends * (begin + each * met(y)) +
-                  corners * (0.6 * begin + 0.86 * each * beside * met(y));
+                  corners * (0.6 * begin + 0.84 * each * beside * met(y));
   return {effort, begin + each, (y.edges + (in_y > 0 ? 1 : 0)) * (x.edges + (in_x > 0 ? 1 : 0))};
 }
 double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channels, double terms, Taps kind,
@@ -86,7 +88,7 @@ double blocks(const std::array<BlockAxis, 3>& axes, double planes, double channe
   auto sheet =
       rows ? by_rows(z, y, x, terms, cores) : by_blocks(z, y, x, terms, x.taps == 3 && kind != Taps::Any, cores);
   // Cores have shares of the same effort, but for a part of a block where they do not have whole sheets.
-  const double sheets = planes * quarters(channels) * z.places, uneven = std::fmod(sheets, cores) == 0 ? 0 : 0.1;
+  const double sheets = planes * quarters(channels) * z.places, uneven = std::fmod(sheets, cores) == 0 ? 0 : 0.12;
   return z.places * sheet.rectangles * (kRectangle + kSheet * std::max(1.0, sheets / cores)) +
          sheets * sheet.effort / cores + uneven * sheet.block;
 }
@@ -133,7 +135,7 @@ double small(const ConvSpace& s, const Extents& t, int cores) {
     whole[i] = static_cast<double>(w[i].out);
   }
   auto kind = three ? Taps::Three : Taps::Any;
-  if (three && w[2].stride == 1 && w[2].pad <= 1 && w[2].pad_end <= 1) kind = Taps::Rows;
+  if (three && w[2].stride <= 2 && w[2].pad <= 1 && w[2].pad_end <= 1) kind = Taps::Rows;
   return kBlocksStart + mean_of_blocks(axes, whole, t.n * t.g, t.m, t.c, kind, cores);
 }
 
@@ -149,7 +151,7 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
     for (int64_t k = 0; k < a.kernel; ++k) n += (phase + a.pad) % a.stride == k * a.dilation % a.stride;
     return static_cast<double>(n);
   };
-  const double phase_start = w[0].stride * w[1].stride * w[2].stride > 1 ? 1300 : 0;
+  const double phase_start = w[0].stride * w[1].stride * w[2].stride > 1 ? 1230 : 0;
   for (int64_t z = 0; z < w[0].stride; ++z)
     for (int64_t y = 0; y < w[1].stride; ++y)
       for (int64_t x = 0; x < w[2].stride; ++x) {
