@@ -329,8 +329,8 @@ DEFINE_BLOCKS(back_4_4, 4, 4, WALK_AGAINST)
 DEFINE_BLOCKS(three_4_4, 4, 4, WALK_ALONG)
 DEFINE_BLOCKS(block_4_1, 4, 1, WALK_ANY)
 
-/* Rows of positions side by side, four at a time, those at the edges of x among them. Their outputs stand
- * STEP apart. */
+/* Rows of positions, four at a time, those at the edges of x among them. Their elements stand X_STEP apart, their
+ * outputs STEP. */
 #define LINE_START_(i, j) s##i##j = line[j * step];
 #define LINE_START(i, COLUMNS) COLUMNS(LINE_START_, i) line += y_m;
 #define LINE_STORE_(i, j) line[j * step] = ts_canonical(s##i##j);
