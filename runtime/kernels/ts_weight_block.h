@@ -1,7 +1,7 @@
 /* Blocks of sums of a convolution's weight gradient: by output channels (lines) and input channels (columns), at one
  * tap, over all images and positions at which the tap meets an element. Part of conv_weights.c.
  *
- *   rows of 7 positions, stride 1:  3 pairs, no single one, and the last, which loads the first of the next row
+ *   rows of 7 positions:  3 pairs, and the last one, which loads the first of the next row; rows of 8:  4 pairs
  */
 #ifndef TS_WEIGHT_BLOCK_H
 #define TS_WEIGHT_BLOCK_H
@@ -15,12 +15,24 @@ struct run {
   int32_t from, to;
 };
 
+/* a / b, rounded up, from 0 to `most`. Most strides are one or two, and a division takes as long as thirty additions.
+ */
+__attribute__((always_inline)) static inline int32_t above(int32_t a, int32_t b, int32_t most) {
+  if (a <= 0) return 0;
+  a += b - 1;
+  a = b <= 2 ? a >> (b - 1) : a / b;
+  return ts_min(a, most);
+}
+
+/* Of a tap that meets element `at` at position 0; where it meets nothing, an empty run within the axis. */
+__attribute__((always_inline)) static inline struct run run_at(const struct ts_conv_weights_args* p, int32_t axis,
+                                                               int32_t at) {
+  const int32_t stride = p->stride[axis], end = p->y_size[axis];
+  const int32_t from = above(-at, stride, end), to = above(p->x_size[axis] - at, stride, end);
+  return (struct run){from, ts_max(from, to)};
+}
 TS_SET_UP struct run run_of(const struct ts_conv_weights_args* p, int32_t axis, int32_t tap) {
-  const int32_t at = p->at[axis] + tap * p->dilation[axis], stride = p->stride[axis];
-  const int32_t end = p->y_size[axis]; /* a tap that meets nothing has its empty run within the axis too */
-  struct run r = {ts_min(end, ts_above(-at, stride)), ts_min(end, ts_above(p->x_size[axis] - at, stride))};
-  if (r.to < r.from) r.to = r.from;
-  return r;
+  return run_at(p, axis, p->at[axis] + tap * p->dilation[axis]);
 }
 
 /* Elements from one to the next. */
@@ -29,31 +41,93 @@ struct shape {
   int32_t taps, dy_y, dy_z, dy_m, dy_n, x_y, x_z, x_c, x_n; /* x_y and x_z: from one position to the next */
 };
 
-/* Elements from one position to another. */
+/* Bytes from one position to another. */
 struct way {
   int32_t dy, x;
 };
 
-/* What blocks of one tap have in common. */
+/* What blocks of one tap have in common, and the walk from tap to tap. */
 struct tap {
   const struct shape* s;
-  const float *row_dy, *row_x; /* of the first image and the first channels: of position 0 and tap 0 of the row, */
-  const float *dy, *x;         /* of the first position that counts and its tap */
-  float *row_dw, *dw;
-  int32_t z, y, n;              /* slices, rows and columns of positions */
-  int32_t pairs, singles;       /* of a row, before its last position */
-  struct way row, slice, image; /* from the last position of one to the first of the next */
+  const float *first_dy, *first_x; /* of the first channels: of position 0, and of element 0; */
+  const float *slice_dy, *slice_x; /* of the first slice that counts with this slice of taps, */
+  const float *row_dy, *row_x;     /* of the first row that counts with this row of taps, */
+  const float *dy, *x;             /* of the first position that counts with this tap */
+  float* dw;
+  int32_t kz, ky, kx, at; /* the tap, and the element of a row that it meets at position 0 */
+  int32_t left;           /* taps, with this one */
+  int32_t z, y, n;        /* slices, rows and columns of positions */
+  int32_t pairs, odd;     /* pairs of a row before its last two positions, or before its last one where it is alone */
+  struct way row;         /* from behind the last of those pairs to the first position of the next row, */
+  struct way slice;       /* and further, to a row of the next slice, */
+  struct way image;       /* and further, to one of the next image */
   int32_t dw_m, dw_column;
   int32_t apart; /* elements of x from column to column */
 };
 
+static inline struct way way_of(int32_t dy, int32_t x) {
+  return (struct way){4 * dy, 4 * x};
+}
+
+/* Columns of positions that meet a tap; before them, rows that meet its row of taps; before those, slices that meet its
+ * slice of taps. Each ends with a jump to the next, and what they answer is for who asks for a tap: there is one. */
+TS_SET_UP int32_t start_tap(struct tap* k) {
+  const struct shape* const s = k->s;
+  const struct ts_conv_weights_args* const p = s->p;
+  const struct run x = run_at(p, 2, k->at);
+  const int32_t stride = p->stride[2], n = x.to - x.from, pairs = (n - 1) >> 1;
+  k->n = n, k->pairs = pairs, k->odd = n & 1;
+  k->dy = k->row_dy + x.from, k->x = k->row_x + k->at + x.from * stride;
+  k->row = way_of(s->dy_y - 2 * pairs, s->x_y - 2 * pairs * stride);
+  return 1;
+}
+TS_SET_UP int32_t start_row(struct tap* k) {
+  const struct shape* const s = k->s;
+  const struct ts_conv_weights_args* const p = s->p;
+  const int32_t at = p->at[1] + k->ky * p->dilation[1];
+  const struct run y = run_at(p, 1, at);
+  const int32_t rows = y.to - y.from;
+  k->y = rows, k->at = p->at[2] + k->kx * p->dilation[2];
+  k->row_dy = k->slice_dy + y.from * s->dy_y;
+  k->row_x = k->slice_x + y.from * s->x_y + at * p->x_size[2];
+  k->slice = way_of(s->dy_z - rows * s->dy_y, s->x_z - rows * s->x_y);
+  return start_tap(k);
+}
+TS_SET_UP int32_t start_slice(struct tap* k) {
+  const struct shape* const s = k->s;
+  const struct ts_conv_weights_args* const p = s->p;
+  const int32_t at = p->at[0] + k->kz * p->dilation[0];
+  const struct run z = run_at(p, 0, at);
+  const int32_t slices = z.to - z.from;
+  k->z = slices;
+  k->slice_dy = k->first_dy + z.from * s->dy_z;
+  k->slice_x = k->first_x + z.from * s->x_z + at * p->x_size[1] * p->x_size[2];
+  k->image = way_of(s->dy_n - slices * s->dy_z, s->x_n - slices * s->x_z);
+  return start_row(k);
+}
+
+/* Whether there is a tap after this one; then it is the one. */
+TS_SET_UP int32_t next_tap(struct tap* k) {
+  const struct ts_conv_weights_args* const p = k->s->p;
+  if (--k->left == 0) return 0;
+  ++k->dw, k->at += p->dilation[2];
+  if (++k->kx < p->kernel[2]) return start_tap(k);
+  k->kx = 0;
+  if (++k->ky < p->kernel[1]) return start_row(k);
+  k->ky = 0, ++k->kz;
+  return start_slice(k);
+}
+
 /* The way behind a row; no rows are left behind the last one. */
 static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* slices, int32_t* images) {
-  if (--*rows > 0) return k->row;
+  struct way way = k->row;
+  if (__builtin_expect(--*rows > 0, 1)) return way;
   *rows = k->y;
-  if (--*slices > 0) return k->slice;
+  way.dy += k->slice.dy, way.x += k->slice.x;
+  if (--*slices > 0) return way;
   *slices = k->z;
-  if (--*images > 0) return k->image;
+  way.dy += k->image.dy, way.x += k->image.x;
+  if (--*images > 0) return way;
   *rows = 0;
   return (struct way){0, 0};
 }
@@ -76,68 +150,111 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
   TS_FETCH(b##j, *p##j);       \
   x += k->apart;
 
-/* The loads of the position after this one, of the one after that, and of the one that is `to` away. */
+/* A pointer moves where this stands, by bytes. */
+#if defined(__riscv) && defined(__riscv_flen)
+#define TS_WEIGHT_MOVE(pointer, bytes) __asm__ volatile("add %0, %0, %1" : "+r"(pointer) : "r"(bytes))
+#else
+#define TS_WEIGHT_MOVE(pointer, bytes) ((pointer) = (const float*)((uintptr_t)(pointer) + (uintptr_t)(intptr_t)(bytes)))
+#endif
+#define TS_WEIGHT_MOVE_DY(i) TS_WEIGHT_MOVE(q##i, by.dy)
+#define TS_WEIGHT_MOVE_X(j) TS_WEIGHT_MOVE(p##j, by.x)
+
+/* The loads of the position after this one, and of the one that is `by` away. */
 #define TS_WEIGHT_DY_ONE(i) TS_FETCH(a##i, q##i[1])
-#define TS_WEIGHT_DY_TWO(i) TS_FETCH_AFTER(a##i, q##i, 2)
-#define TS_WEIGHT_DY_TO(i) TS_FETCH_AFTER(a##i, q##i, to.dy)
-#define TS_WEIGHT_X_ONE_1(j) TS_FETCH(b##j, p##j[1])
-#define TS_WEIGHT_X_TWO_1(j) TS_FETCH_AFTER(b##j, p##j, 2)
-#define TS_WEIGHT_X_ONE_2(j) TS_FETCH(b##j, p##j[2])
-#define TS_WEIGHT_X_TWO_2(j) TS_FETCH_AFTER(b##j, p##j, 4)
-#define TS_WEIGHT_X_TO(j) TS_FETCH_AFTER(b##j, p##j, to.x)
+#define TS_WEIGHT_X_ONE(j) TS_FETCH(b##j, p##j[stride])
+#define TS_WEIGHT_DY_BY(i) \
+  TS_WEIGHT_MOVE_DY(i);    \
+  TS_FETCH(a##i, *q##i)
+#define TS_WEIGHT_X_BY(j) \
+  TS_WEIGHT_MOVE_X(j);    \
+  TS_FETCH(b##j, *p##j)
 
-/* Two positions. */
-#define TS_WEIGHT_PAIR(STEP, BY)               \
-  STEP(TS_WEIGHT_DY_ONE, TS_WEIGHT_X_ONE_##BY) \
-  STEP(TS_WEIGHT_DY_TWO, TS_WEIGHT_X_TWO_##BY)
-#define TS_WEIGHT_EVEN_PAIR(STEP, BY)                                                   \
-  float e0, e1, e2, e3, f0, f1, f2, f3;                                                 \
-  TS_EVEN_4_4(a, b, TS_APART_A1, TS_APART_B##BY##_1, TS_APART_MA1, TS_APART_MB##BY##_1) \
-  TS_EVEN_4_4(e, f, TS_APART_A2, TS_APART_B##BY##_2, TS_APART_MA2, TS_APART_MB##BY##_2)
+/* Two positions: steps one after the other, or with a load or a move between any two multiply-adds. A pointer moves
+ * when the first step has loaded from where it was, and before the second loads. */
+#define TS_WEIGHT_PAIR(STEP)              \
+  STEP(TS_WEIGHT_DY_ONE, TS_WEIGHT_X_ONE) \
+  STEP(TS_WEIGHT_DY_BY, TS_WEIGHT_X_BY)
+#define TS_WEIGHT_EVEN_PAIR(STEP)                                                     \
+  float e0, e1, e2, e3, f0, f1, f2, f3;                                               \
+  TS_EVEN_4_4(a, b, TS_WEIGHT_A1, TS_WEIGHT_B1, TS_WEIGHT_SLOT_A1, TS_WEIGHT_SLOT_B1) \
+  TS_EVEN_4_4(e, f, TS_WEIGHT_A2, TS_WEIGHT_B2, TS_WEIGHT_SLOT_A2, TS_WEIGHT_SLOT_B2)
+#define TS_WEIGHT_A1(i) TS_FETCH(e##i, q##i[1])
+#define TS_WEIGHT_B1(j) TS_FETCH(f##j, p##j[stride])
+#define TS_WEIGHT_A2(i) TS_FETCH(a##i, *q##i)
+#define TS_WEIGHT_B2(j) TS_FETCH(b##j, *p##j)
+#define TS_WEIGHT_SLOT_A1(slot) TS_WEIGHT_SLOT_A1_##slot
+#define TS_WEIGHT_SLOT_A1_1 ((void)0)
+#define TS_WEIGHT_SLOT_A1_2 TS_WEIGHT_MOVE_DY(0)
+#define TS_WEIGHT_SLOT_A1_3 ((void)0)
+#define TS_WEIGHT_SLOT_A1_4 ((void)0)
+#define TS_WEIGHT_SLOT_B1(slot) TS_WEIGHT_SLOT_B1_##slot
+#define TS_WEIGHT_SLOT_B1_1 ((void)0)
+#define TS_WEIGHT_SLOT_B1_2 TS_WEIGHT_MOVE_X(0)
+#define TS_WEIGHT_SLOT_B1_3 TS_WEIGHT_MOVE_X(1)
+#define TS_WEIGHT_SLOT_B1_4 TS_WEIGHT_MOVE_X(2)
+#define TS_WEIGHT_SLOT_A2(slot) TS_WEIGHT_SLOT_A2_##slot
+#define TS_WEIGHT_SLOT_A2_1 TS_WEIGHT_MOVE_DY(3)
+#define TS_WEIGHT_SLOT_A2_2 TS_WEIGHT_MOVE_DY(1)
+#define TS_WEIGHT_SLOT_A2_3 TS_WEIGHT_MOVE_DY(2)
+#define TS_WEIGHT_SLOT_A2_4 ((void)0)
+#define TS_WEIGHT_SLOT_B2(slot) TS_WEIGHT_SLOT_B2_##slot
+#define TS_WEIGHT_SLOT_B2_1 TS_WEIGHT_MOVE_X(3)
+#define TS_WEIGHT_SLOT_B2_2 ((void)0)
+#define TS_WEIGHT_SLOT_B2_3 ((void)0)
+#define TS_WEIGHT_SLOT_B2_4 ((void)0)
 
-/* `count` blocks with the same lines. In each, all images, slices and rows are one way: the last step of a row loads
- * the first position of the next one, and that of the last row its own again. Pairs are of elements of x that stand BY
- * apart.
+/* `count` blocks with the same lines, at every tap of the walk. In each, all images, slices and rows are one way: the
+ * last step of a row loads the first position of the next one, and that of the last row its own again. Elements of x
+ * stand STRIDE apart: where that is known it is in the loads.
  */
-#define TS_WEIGHT_BLOCK(NAME, ROWS, COLUMNS, STEP, PAIR, BY)                                           \
-  TS_APART void NAME(const struct tap* k, const float* dy, const float* x, float* dw, int32_t count) { \
-    for (; count > 0; --count) {                                                                       \
-      ROWS(TS_ZERO, COLUMNS)                                                                           \
-      if (!k->s->p->first) {                                                                           \
-        const float *line = dw, *to;                                                                   \
-        ROWS(TS_WEIGHT_TAKE, COLUMNS)                                                                  \
-      }                                                                                                \
-      if (k->n > 0 && k->y > 0 && k->z > 0) {                                                          \
-        const float* line = dy;                                                                        \
-        int32_t rows = k->y, slices = k->z, images = k->s->p->n;                                       \
-        ROWS(TS_WEIGHT_LINE, COLUMNS)                                                                  \
-        COLUMNS(TS_WEIGHT_COLUMN, 0)                                                                   \
-        do {                                                                                           \
-          for (int32_t left = k->pairs; left > 0; --left) {                                            \
-            PAIR(STEP, BY)                                                                             \
-          }                                                                                            \
-          for (int32_t left = k->singles; left >= 0; --left) {                                         \
-            struct way to = {1, k->s->p->stride[2]};                                                   \
-            if (left == 0) to = next_row(k, &rows, &slices, &images);                                  \
-            STEP(TS_WEIGHT_DY_TO, TS_WEIGHT_X_TO)                                                      \
-          }                                                                                            \
-        } while (rows > 0);                                                                            \
-      }                                                                                                \
-      float *line = dw, *to;                                                                           \
-      TS_MOVED(line); /* or the addresses are kept all the time */                                     \
-      ROWS(TS_WEIGHT_STORE, COLUMNS)                                                                   \
-      dw += 4 * k->dw_column; /* there are several of four columns only */                             \
-    }                                                                                                  \
+#define TS_WEIGHT_BLOCK(NAME, ROWS, COLUMNS, STEP, PAIR, STRIDE)             \
+  TS_APART void NAME(struct tap* k, int32_t count) {                         \
+    do {                                                                     \
+      const float* x = k->x;                                                 \
+      float* dw = k->dw;                                                     \
+      for (int32_t blocks = count; blocks > 0; --blocks) {                   \
+        ROWS(TS_ZERO, COLUMNS)                                               \
+        if (!k->s->p->first) {                                               \
+          const float *line = dw, *to;                                       \
+          ROWS(TS_WEIGHT_TAKE, COLUMNS)                                      \
+        }                                                                    \
+        if (k->n > 0 && k->y > 0 && k->z > 0) {                              \
+          const int32_t stride = STRIDE;                                     \
+          const float* line = k->dy;                                         \
+          int32_t rows = k->y, slices = k->z, images = k->s->p->n;           \
+          ROWS(TS_WEIGHT_LINE, COLUMNS)                                      \
+          COLUMNS(TS_WEIGHT_COLUMN, 0)                                       \
+          do {                                                               \
+            struct way by = way_of(2, 2 * stride);                           \
+            for (int32_t left = k->pairs; left >= 0; --left) {               \
+              if (left == 0) {                                               \
+                by = next_row(k, &rows, &slices, &images);                   \
+                if (k->odd) {                                                \
+                  STEP(TS_WEIGHT_DY_BY, TS_WEIGHT_X_BY)                      \
+                  break;                                                     \
+                }                                                            \
+              }                                                              \
+              PAIR(STEP)                                                     \
+            }                                                                \
+          } while (rows > 0);                                                \
+        }                                                                    \
+        float *line = dw, *to;                                               \
+        TS_MOVED(line); /* or the addresses are kept all the time */         \
+        ROWS(TS_WEIGHT_STORE, COLUMNS)                                       \
+        dw += 4 * k->dw_column; /* there are several of four columns only */ \
+      }                                                                      \
+    } while (next_tap(k));                                                   \
   }
+#define TS_WEIGHT_STRIDE k->s->p->stride[2]
 TS_WEIGHT_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_PAIR, 1)
 TS_WEIGHT_BLOCK(block_4_4_by_two, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_PAIR, 2)
+TS_WEIGHT_BLOCK(block_4_4_apart, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_PAIR, TS_WEIGHT_STRIDE)
 TS_WEIGHT_BLOCK(block_4_3, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_PAIR, 1)
-TS_WEIGHT_BLOCK(block_4_3_by_two, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_PAIR, 2)
-TS_WEIGHT_BLOCK(block_4_2, TS_ROWS_4, TS_COLUMNS_2, TS_MIXED_4_2, TS_WEIGHT_PAIR, 1)
-TS_WEIGHT_BLOCK(block_8_1, TS_ROWS_8, TS_COLUMNS_1, TS_MIXED_8_1, TS_WEIGHT_PAIR, 1)
-TS_WEIGHT_BLOCK(block_8_1_by_two, TS_ROWS_8, TS_COLUMNS_1, TS_MIXED_8_1, TS_WEIGHT_PAIR, 2)
-TS_WEIGHT_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, TS_MIXED_1_4, TS_WEIGHT_PAIR, 1)
-TS_WEIGHT_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, TS_MIXED_1_3, TS_WEIGHT_PAIR, 1)
-TS_WEIGHT_BLOCK(block_1_2, TS_ROWS_1, TS_COLUMNS_2, TS_MIXED_1_2, TS_WEIGHT_PAIR, 1)
+TS_WEIGHT_BLOCK(block_4_3_apart, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_4_2, TS_ROWS_4, TS_COLUMNS_2, TS_MIXED_4_2, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_8_1, TS_ROWS_8, TS_COLUMNS_1, TS_MIXED_8_1, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, TS_MIXED_1_4, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, TS_MIXED_1_3, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_1_2, TS_ROWS_1, TS_COLUMNS_2, TS_MIXED_1_2, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
 
 #endif

@@ -133,8 +133,8 @@ TS_APART void taps_of_row(const struct tap* at, int32_t lines, int32_t tap, int3
     e.from[j] = r.from, e.to[j] = r.to;
   }
   if (common.to < common.from) common.from = common.to = all.from;
-  e.k.dy = at->row_dy + common.from, e.k.dw = at->row_dw + tap;
-  e.k.x = at->row_x + tap * s->p->dilation[2] + common.from * s->p->stride[2];
+  e.k.dy = at->row_dy + common.from;
+  e.k.x = at->row_x + s->p->at[2] + tap * s->p->dilation[2] + common.from * s->p->stride[2];
   e.k.n = common.to - common.from;
   for (int32_t j = 0; j < columns; ++j) e.from[j] -= common.from, e.to[j] -= common.from;
   e.first = all.from - common.from, e.last = all.to - common.from;
