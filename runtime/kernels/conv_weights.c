@@ -95,22 +95,22 @@ TS_SET_UP void by_channels(const struct shape* s, const struct grid* all, struct
 /* Items are pieces of up to four taps, of every row of taps, of every four output channels. */
 TS_SET_UP void by_taps(const struct shape* s, int32_t lo, int32_t hi, int32_t lines) {
   const struct ts_conv_weights_args* const p = s->p;
-  const int32_t pieces = (p->kernel[2] + 3) >> 2, rows = p->kernel[0] * p->kernel[1];
-  struct tap row;
-  row.s = s, row.apart = p->dilation[2], row.dw_m = p->c * s->taps, row.dw_column = 1;
+  const int32_t pieces = (p->kernel[2] + 3) >> 2, rows = p->kernel[0] * p->kernel[1], c = p->c - 1;
+  struct edges row;
+  struct tap* const k = &row.k;
+  k->s = s, k->apart = p->dilation[2], k->dw_m = p->c * s->taps, k->dw_column = 1;
   const struct grid all = {.lines = lines, .columns = 1};
   struct place at;
   for (; lo < hi; ++lo) {
-    const int32_t block = lo / (rows * pieces), number = lo - block * rows * pieces;
-    const int32_t tap_row = number / pieces, kx = 4 * (number - tap_row * pieces);
-    find_place(&all, &at, block);
-    const int32_t m = at.group * p->m + 4 * at.line, c = p->c - 1;
-    row.first_dy = p->dy + m * s->dy_m, row.first_x = p->x + (at.group * p->c + c) * s->x_c;
-    row.dw = p->dw + m * row.dw_m + c * s->taps + tap_row * p->kernel[2] + kx;
-    row.kz = tap_row / p->kernel[1], row.ky = tap_row - row.kz * p->kernel[1];
-    row.kx = kx;
-    start_slice(&row);
-    taps_of_row(&row, ts_min(4, p->m - 4 * at.line), kx, ts_min(4, p->kernel[2] - kx));
+    const struct parts tap_row = parts_of(lo, pieces), block = parts_of(tap_row.whole, rows);
+    const struct parts slice = parts_of(block.rest, p->kernel[1]);
+    find_place(&all, &at, block.whole);
+    const int32_t m = at.group * p->m + 4 * at.line;
+    k->first_dy = p->dy + m * s->dy_m, k->first_x = p->x + (at.group * p->c + c) * s->x_c;
+    k->kz = slice.whole, k->ky = slice.rest, k->kx = 4 * tap_row.rest;
+    k->dw = p->dw + m * k->dw_m + c * s->taps + block.rest * p->kernel[2] + k->kx;
+    start_slice(k);
+    taps_of_row(&row, ts_min(4, p->m - 4 * at.line), k->kx, ts_min(4, p->kernel[2] - k->kx));
   }
 }
 

@@ -193,7 +193,7 @@
   TS_EVEN_(3, 3, a, b);                   \
   LA(3);
 /* Two steps of operands whose lines and columns have pointers of their own, q0..q3 and p0..p3: the first loads e0..e3
- * and f0..f3 from one element on, the second a0..a3 and b0..b3 from two on. Elements of a column stand BY apart. */
+ * and f0..f3 from one element on, the second a0..a3 and b0..b3 from two on. */
 #define TS_APART_A1(i) TS_FETCH(e##i, q##i[1])
 #define TS_APART_A2(i) TS_APART_A2_##i
 #define TS_APART_A2_0 TS_FETCH(a0, q0[0])
@@ -226,20 +226,4 @@
 #define TS_APART_MB1_2_2 ((void)0)
 #define TS_APART_MB1_2_3 ((void)0)
 #define TS_APART_MB1_2_4 TS_MOVE(p3, 2)
-#define TS_APART_B2_1(j) TS_FETCH(f##j, p##j[2])
-#define TS_APART_B2_2(j) TS_APART_B2_2_##j
-#define TS_APART_B2_2_0 TS_FETCH(b0, p0[0])
-#define TS_APART_B2_2_1 TS_FETCH(b1, p1[0])
-#define TS_APART_B2_2_2 TS_FETCH(b2, p2[0])
-#define TS_APART_B2_2_3 TS_FETCH(b3, p3[4])
-#define TS_APART_MB2_1(i) TS_APART_MB2_1_##i
-#define TS_APART_MB2_1_1 ((void)0)
-#define TS_APART_MB2_1_2 TS_MOVE(p0, 4)
-#define TS_APART_MB2_1_3 TS_MOVE(p1, 4)
-#define TS_APART_MB2_1_4 TS_MOVE(p2, 4)
-#define TS_APART_MB2_2(i) TS_APART_MB2_2_##i
-#define TS_APART_MB2_2_1 ((void)0)
-#define TS_APART_MB2_2_2 ((void)0)
-#define TS_APART_MB2_2_3 ((void)0)
-#define TS_APART_MB2_2_4 TS_MOVE(p3, 4)
 #endif

@@ -121,24 +121,23 @@ DEFINE_TAPS(taps_1_1, TS_ROWS_1, TS_COLUMNS_1, ROW_AND_EDGES_1)
     for (int32_t i = 0; i < (lines); ++i, (k)->dy += (k)->s->dy_m, (k)->dw += (k)->dw_m) one(k, apart); \
   } while (0)
 
-/* `at` is of a row of taps, with the slices and rows of positions that count. */
-TS_APART void taps_of_row(const struct tap* at, int32_t lines, int32_t tap, int32_t columns) {
-  const struct shape* const s = at->s;
-  struct edges e = {.k = *at};
-  struct run common = run_of(s->p, 2, tap), all = common;
+/* The slices and rows of positions that count with the row of taps are known. */
+TS_APART void taps_of_row(struct edges* e, int32_t lines, int32_t tap, int32_t columns) {
+  struct tap* const k = &e->k;
+  const struct ts_conv_weights_args* const p = k->s->p;
+  struct run common = run_of(p, 2, tap), all = common;
   for (int32_t j = 0; j < columns; ++j) {
-    const struct run r = run_of(s->p, 2, tap + j);
+    const struct run r = run_of(p, 2, tap + j);
     common.from = ts_max(common.from, r.from), common.to = ts_min(common.to, r.to);
     all.from = ts_min(all.from, r.from), all.to = ts_max(all.to, r.to);
-    e.from[j] = r.from, e.to[j] = r.to;
+    e->from[j] = r.from, e->to[j] = r.to;
   }
   if (common.to < common.from) common.from = common.to = all.from;
-  e.k.dy = at->row_dy + common.from;
-  e.k.x = at->row_x + s->p->at[2] + tap * s->p->dilation[2] + common.from * s->p->stride[2];
-  e.k.n = common.to - common.from;
-  for (int32_t j = 0; j < columns; ++j) e.from[j] -= common.from, e.to[j] -= common.from;
-  e.first = all.from - common.from, e.last = all.to - common.from;
-  struct tap* const k = &e.k;
+  k->dy = k->row_dy + common.from;
+  k->x = k->row_x + p->at[2] + tap * p->dilation[2] + common.from * p->stride[2];
+  k->n = common.to - common.from;
+  for (int32_t j = 0; j < columns; ++j) e->from[j] -= common.from, e->to[j] -= common.from;
+  e->first = all.from - common.from, e->last = all.to - common.from;
   const int32_t apart = k->apart;
   if (columns == 4)
     LINES_OF(k, lines, taps_4_4, taps_1_4, apart);
