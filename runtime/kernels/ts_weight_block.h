@@ -154,7 +154,11 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
 #if defined(__riscv) && defined(__riscv_flen)
 #define TS_WEIGHT_MOVE(pointer, bytes) __asm__ volatile("add %0, %0, %1" : "+r"(pointer) : "r"(bytes))
 #define TS_WEIGHT_COUNT __asm__ volatile("addi %0, %0, -1" : "+r"(left))
+#if TS_CORES > 4
 #define TS_WEIGHT_REST __asm__ volatile("nop")
+#else /* each has an FPU of its own */
+#define TS_WEIGHT_REST ((void)0)
+#endif
 #else
 #define TS_WEIGHT_MOVE(pointer, bytes) ((pointer) = (const float*)((uintptr_t)(pointer) + (uintptr_t)(intptr_t)(bytes)))
 #define TS_WEIGHT_COUNT --left

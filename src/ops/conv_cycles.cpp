@@ -19,11 +19,6 @@ double quarters(double n) {
   return std::ceil(n / 4);
 }
 
-// Sixteen products at a time take this long; two cores of more than four share an FPU.
-double sixteen(int cores) {
-  return cores > 4 ? 38 : 29;
-}
-
 // The cores set up their walks with code that the caches have forgotten since the last call, in part or most of it.
 constexpr double kBlocksStart = 2500, kRowsStart = 2000;
 
@@ -174,36 +169,37 @@ double large(const ConvSpace& s, const Extents& t, int cores) {
 
 double weights(const ConvSpace& s, const Extents& t, int cores) {
   auto& w = s.conv.window.axes;
+  const bool half = cores > 4;  // of an FPU
   auto kernel = [&](size_t i) { return static_cast<double>(w[i].kernel); };
-  // rows and columns of positions that a tap meets, on average
+  // Rows and columns of positions that a tap meets, on average; the tiles along an axis share what it misses.
   auto met = [&](size_t i) {
-    double outside = t.places[i] < static_cast<double>(w[i].out) ? 0 : static_cast<double>(w[i].pad + w[i].pad_end);
-    return std::max(1.0, t.places[i] - outside * static_cast<double>(w[i].kernel / 2) /
-                                           std::max(1.0, kernel(i) * static_cast<double>(w[i].stride)));
+    double outside = static_cast<double>((w[i].pad + w[i].pad_end) * (w[i].kernel / 2)) /
+                     std::max(1.0, kernel(i) * static_cast<double>(w[i].stride));
+    return std::max(1.0, t.places[i] - outside / std::ceil(static_cast<double>(w[i].out) / t.places[i]));
   };
   double high = t.n * met(0) * met(1), wide = met(2), taps = kernel(0) * kernel(1) * kernel(2);
   double planes = t.g * t.m;
   if (t.c == 1 && t.m < 4 && planes >= cores && w[2].kernel == 3 && w[2].dilation == 1 && w[2].stride <= 2) {
-    double plane = w[1].kernel == 3 ? 950 + kernel(0) * high * (25 + 21.7 * t.places[2])
+    double plane = w[1].kernel == 3 ? 1120 + kernel(0) * high * (10 + (half ? 24.5 : 21) * t.places[2])
                                     : 350 + kernel(0) * kernel(1) * high * (100 + 10 * t.places[2]);
-    return 1500 + shared(planes, plane, cores);
+    return 2000 + shared(planes, plane, cores);
   }
+  // The walk over the taps, and blocks at each: sums are taken and stored, rows turn.
+  auto walk = [&](double mine, double each) { return 2600 + 170 * std::min(taps, mine) + mine * each; };
   // Eight output channels by a single input channel.
-  if (t.c == 1 && std::fmod(t.m, 8) == 0) {
-    double mine = std::ceil(planes / 8 * taps / cores);
-    return 2000 + 330 * std::min(taps, mine) + mine * (190 + high * (60 + 24 * wide));
-  }
+  if (t.c == 1 && std::fmod(t.m, 8) == 0)
+    return walk(std::ceil(planes / 8 * taps / cores), 350 + high * (20 + 25 * wide));
   // A column of four input channels, or of two or three that are left; one that is left goes by taps of a row.
   double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
   double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 3 : 1;
-  const double step = cores > 4 ? 36 : 28;
-  auto block = [&](double width) { return 190 + high * (44 + step * part * width * wide); };
-  double row = 400 + high * (215 + (sixteen(cores) * columns / 4 * 1.1 * part) * t.places[2]);
+  const double step = half ? 33.1 : 29.7, turn = half ? 22 : 36, three = half ? 0.92 : 0.84;
+  auto block = [&](double width) { return 220 + high * (turn + step * part * width * wide); };
+  double row = 1600 + high * (50 + (half ? 37 : 35) * columns / 4 * part * t.places[2]);
   double whole = t.g * lines * fours * taps, left = rest > 1 ? t.g * lines * taps : 0;
   double pieced = rest == 1 ? t.g * lines * kernel(0) * kernel(1) * pieces : 0;
-  double items = whole + left + pieced, mine = std::ceil(items / cores);
-  double each = (whole * block(1) + left * block(rest == 3 ? 0.88 : 0.66) + pieced * row) / std::max(items, 1.0);
-  return 2000 + 330 * std::min(taps, mine) + mine * each;
+  double items = whole + left + pieced;
+  double each = (whole * block(1) + left * block(rest == 3 ? three : 0.69) + pieced * row) / std::max(items, 1.0);
+  return walk(std::ceil(items / cores), each);
 }
 
 }  // namespace
