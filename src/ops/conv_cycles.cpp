@@ -185,7 +185,7 @@ double weights(const ConvSpace& s, const Extents& t, int cores) {
     return 2000 + shared(planes, plane, cores);
   }
   // The walk over the taps, and blocks at each: sums are taken and stored, rows turn.
-  auto walk = [&](double mine, double each) { return 2600 + 170 * std::min(taps, mine) + mine * each; };
+  auto walk = [&](double mine, double each) { return 2300 + 170 * std::min(taps, mine) + mine * each; };
   // Eight output channels by a single input channel.
   if (t.c == 1 && std::fmod(t.m, 8) == 0)
     return walk(std::ceil(planes / 8 * taps / cores), 350 + high * (20 + 25 * wide));
@@ -193,7 +193,7 @@ double weights(const ConvSpace& s, const Extents& t, int cores) {
   double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
   double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 3 : 1;
   const double step = half ? 33.1 : 29.7, turn = half ? 22 : 36, three = half ? 0.92 : 0.84;
-  auto block = [&](double width) { return 220 + high * (turn + step * part * width * wide); };
+  auto block = [&](double width) { return 180 + high * (turn + step * part * width * wide); };
   double row = 1600 + high * (50 + (half ? 37 : 35) * columns / 4 * part * t.places[2]);
   double whole = t.g * lines * fours * taps, left = rest > 1 ? t.g * lines * taps : 0;
   double pieced = rest == 1 ? t.g * lines * kernel(0) * kernel(1) * pieces : 0;
