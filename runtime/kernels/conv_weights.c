@@ -43,7 +43,7 @@ TS_SET_UP block_of* find_block(int32_t lines, int32_t columns, int32_t stride) {
   if (lines == 8) return block_8_1;
   if (lines < 4) return columns == 4 ? block_1_4 : columns == 3 ? block_1_3 : block_1_2;
   if (columns == 4) return stride == 1 ? block_4_4 : stride == 2 ? block_4_4_by_two : block_4_4_apart;
-  if (columns == 3) return stride == 1 ? block_4_3 : block_4_3_apart;
+  if (columns == 3) return stride == 1 ? block_4_3 : stride == 2 ? block_4_3_by_two : block_4_3_apart;
   return block_4_2;
 }
 

@@ -77,26 +77,6 @@
   TS_MADD_(3, 3);          \
   A(3);                    \
   B(3);
-#define TS_MIXED_4_3(A, B) \
-  TS_MADD_(0, 0);          \
-  TS_MADD_(0, 1);          \
-  TS_MADD_(0, 2);          \
-  A(0);                    \
-  TS_MADD_(1, 0);          \
-  TS_MADD_(2, 0);          \
-  TS_MADD_(3, 0);          \
-  B(0);                    \
-  TS_MADD_(1, 1);          \
-  TS_MADD_(1, 2);          \
-  A(1);                    \
-  TS_MADD_(2, 1);          \
-  TS_MADD_(3, 1);          \
-  B(1);                    \
-  TS_MADD_(2, 2);          \
-  A(2);                    \
-  TS_MADD_(3, 2);          \
-  A(3);                    \
-  B(2);
 #define TS_MIXED_4_2(A, B) \
   TS_MADD_(0, 0);          \
   TS_MADD_(0, 1);          \

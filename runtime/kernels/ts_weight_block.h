@@ -184,6 +184,17 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
   TS_WEIGHT_COUNT;                        \
   STEP(TS_WEIGHT_DY_BY, TS_WEIGHT_X_BY)
 
+#define TS_WEIGHT_SINGLE_4_2 TS_WEIGHT_SINGLE(TS_MIXED_4_2)
+#define TS_WEIGHT_PAIR_4_2 TS_WEIGHT_PAIR(TS_MIXED_4_2)
+#define TS_WEIGHT_SINGLE_8_1 TS_WEIGHT_SINGLE(TS_MIXED_8_1)
+#define TS_WEIGHT_PAIR_8_1 TS_WEIGHT_PAIR(TS_MIXED_8_1)
+#define TS_WEIGHT_SINGLE_1_4 TS_WEIGHT_SINGLE(TS_MIXED_1_4)
+#define TS_WEIGHT_PAIR_1_4 TS_WEIGHT_PAIR(TS_MIXED_1_4)
+#define TS_WEIGHT_SINGLE_1_3 TS_WEIGHT_SINGLE(TS_MIXED_1_3)
+#define TS_WEIGHT_PAIR_1_3 TS_WEIGHT_PAIR(TS_MIXED_1_3)
+#define TS_WEIGHT_SINGLE_1_2 TS_WEIGHT_SINGLE(TS_MIXED_1_2)
+#define TS_WEIGHT_PAIR_1_2 TS_WEIGHT_PAIR(TS_MIXED_1_2)
+
 /* The same for sixteen sums, where the FPU is what there is too little of: two cores share one, and both go on without
  * waiting if each asks for it every other cycle. So something stands between any two multiply-adds, be it nothing; and
  * the branch that ends a pair takes three cycles, an odd number too. A pointer moves when the first position's loads
@@ -221,67 +232,139 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
   SLOT##_15;                          \
   TS_EVEN_(3, 3, a, b);               \
   SLOT##_16;
-#define TS_WEIGHT_EVEN_SINGLE(STEP) TS_WEIGHT_SIXTEEN(a, b, TS_WEIGHT_ALONE)
-#define TS_WEIGHT_EVEN_PAIR(STEP)          \
-  float e0, e1, e2, e3, f0, f1, f2, f3;    \
-  TS_WEIGHT_SIXTEEN(a, b, TS_WEIGHT_FIRST) \
-  TS_WEIGHT_SIXTEEN(e, f, TS_WEIGHT_SECOND)
-#define TS_WEIGHT_FIRST_1 TS_WEIGHT_COUNT
-#define TS_WEIGHT_FIRST_2 TS_FETCH(e0, q0[1])
-#define TS_WEIGHT_FIRST_3 TS_WEIGHT_REST
-#define TS_WEIGHT_FIRST_4 TS_FETCH(f0, p0[stride])
-#define TS_WEIGHT_FIRST_5 TS_WEIGHT_MOVE_DY(0)
-#define TS_WEIGHT_FIRST_6 TS_FETCH(f1, p1[stride])
-#define TS_WEIGHT_FIRST_7 TS_WEIGHT_MOVE_X(0)
-#define TS_WEIGHT_FIRST_8 TS_FETCH(f2, p2[stride])
-#define TS_WEIGHT_FIRST_9 TS_WEIGHT_MOVE_X(1)
-#define TS_WEIGHT_FIRST_10 TS_FETCH(f3, p3[stride])
-#define TS_WEIGHT_FIRST_11 TS_WEIGHT_MOVE_X(2)
-#define TS_WEIGHT_FIRST_12 TS_FETCH(e1, q1[1])
-#define TS_WEIGHT_FIRST_13 TS_WEIGHT_REST
-#define TS_WEIGHT_FIRST_14 TS_FETCH(e2, q2[1])
-#define TS_WEIGHT_FIRST_15 TS_WEIGHT_REST
-#define TS_WEIGHT_FIRST_16 TS_FETCH(e3, q3[1])
-#define TS_WEIGHT_SECOND_1 TS_WEIGHT_MOVE_DY(3)
-#define TS_WEIGHT_SECOND_2 TS_FETCH(a0, *q0)
-#define TS_WEIGHT_SECOND_3 TS_WEIGHT_MOVE_X(3)
-#define TS_WEIGHT_SECOND_4 TS_FETCH(b0, *p0)
-#define TS_WEIGHT_SECOND_5 TS_WEIGHT_MOVE_DY(1)
-#define TS_WEIGHT_SECOND_6 TS_FETCH(b1, *p1)
-#define TS_WEIGHT_SECOND_7 TS_WEIGHT_REST
-#define TS_WEIGHT_SECOND_8 TS_FETCH(b2, *p2)
-#define TS_WEIGHT_SECOND_9 TS_WEIGHT_REST
-#define TS_WEIGHT_SECOND_10 TS_FETCH(b3, *p3)
-#define TS_WEIGHT_SECOND_11 TS_WEIGHT_REST
-#define TS_WEIGHT_SECOND_12 TS_FETCH(a1, *q1)
-#define TS_WEIGHT_SECOND_13 TS_WEIGHT_MOVE_DY(2)
-#define TS_WEIGHT_SECOND_14 TS_FETCH(a2, *q2)
-#define TS_WEIGHT_SECOND_15 TS_FETCH(a3, *q3)
-#define TS_WEIGHT_SECOND_16 ((void)0)
-#define TS_WEIGHT_ALONE_1 TS_WEIGHT_MOVE_DY(0)
-#define TS_WEIGHT_ALONE_2 TS_WEIGHT_MOVE_X(0)
-#define TS_WEIGHT_ALONE_3 TS_WEIGHT_MOVE_DY(1)
-#define TS_WEIGHT_ALONE_4 TS_FETCH(a0, *q0)
-#define TS_WEIGHT_ALONE_5 TS_WEIGHT_MOVE_X(1)
-#define TS_WEIGHT_ALONE_6 TS_WEIGHT_MOVE_DY(2)
-#define TS_WEIGHT_ALONE_7 TS_FETCH(b0, *p0)
-#define TS_WEIGHT_ALONE_8 TS_WEIGHT_MOVE_X(2)
-#define TS_WEIGHT_ALONE_9 TS_WEIGHT_MOVE_DY(3)
-#define TS_WEIGHT_ALONE_10 TS_FETCH(a1, *q1)
-#define TS_WEIGHT_ALONE_11 TS_WEIGHT_MOVE_X(3)
-#define TS_WEIGHT_ALONE_12 TS_FETCH(b1, *p1)
-#define TS_WEIGHT_ALONE_13 TS_WEIGHT_REST
-#define TS_WEIGHT_ALONE_14 TS_FETCH(a2, *q2)
-#define TS_WEIGHT_ALONE_15 TS_FETCH(b2, *p2)
-#define TS_WEIGHT_ALONE_16 \
-  TS_FETCH(a3, *q3);       \
+#define TS_WEIGHT_SINGLE_4_4 TS_WEIGHT_SIXTEEN(a, b, TS_WEIGHT_ALONE_4_4)
+#define TS_WEIGHT_PAIR_4_4                     \
+  float e0, e1, e2, e3, f0, f1, f2, f3;        \
+  TS_WEIGHT_SIXTEEN(a, b, TS_WEIGHT_FIRST_4_4) \
+  TS_WEIGHT_SIXTEEN(e, f, TS_WEIGHT_SECOND_4_4)
+#define TS_WEIGHT_FIRST_4_4_1 TS_WEIGHT_COUNT
+#define TS_WEIGHT_FIRST_4_4_2 TS_FETCH(e0, q0[1])
+#define TS_WEIGHT_FIRST_4_4_3 TS_WEIGHT_REST
+#define TS_WEIGHT_FIRST_4_4_4 TS_FETCH(f0, p0[stride])
+#define TS_WEIGHT_FIRST_4_4_5 TS_WEIGHT_MOVE_DY(0)
+#define TS_WEIGHT_FIRST_4_4_6 TS_FETCH(f1, p1[stride])
+#define TS_WEIGHT_FIRST_4_4_7 TS_WEIGHT_MOVE_X(0)
+#define TS_WEIGHT_FIRST_4_4_8 TS_FETCH(f2, p2[stride])
+#define TS_WEIGHT_FIRST_4_4_9 TS_WEIGHT_MOVE_X(1)
+#define TS_WEIGHT_FIRST_4_4_10 TS_FETCH(f3, p3[stride])
+#define TS_WEIGHT_FIRST_4_4_11 TS_WEIGHT_MOVE_X(2)
+#define TS_WEIGHT_FIRST_4_4_12 TS_FETCH(e1, q1[1])
+#define TS_WEIGHT_FIRST_4_4_13 TS_WEIGHT_REST
+#define TS_WEIGHT_FIRST_4_4_14 TS_FETCH(e2, q2[1])
+#define TS_WEIGHT_FIRST_4_4_15 TS_WEIGHT_REST
+#define TS_WEIGHT_FIRST_4_4_16 TS_FETCH(e3, q3[1])
+#define TS_WEIGHT_SECOND_4_4_1 TS_WEIGHT_MOVE_DY(3)
+#define TS_WEIGHT_SECOND_4_4_2 TS_FETCH(a0, *q0)
+#define TS_WEIGHT_SECOND_4_4_3 TS_WEIGHT_MOVE_X(3)
+#define TS_WEIGHT_SECOND_4_4_4 TS_FETCH(b0, *p0)
+#define TS_WEIGHT_SECOND_4_4_5 TS_WEIGHT_MOVE_DY(1)
+#define TS_WEIGHT_SECOND_4_4_6 TS_FETCH(b1, *p1)
+#define TS_WEIGHT_SECOND_4_4_7 TS_WEIGHT_REST
+#define TS_WEIGHT_SECOND_4_4_8 TS_FETCH(b2, *p2)
+#define TS_WEIGHT_SECOND_4_4_9 TS_WEIGHT_REST
+#define TS_WEIGHT_SECOND_4_4_10 TS_FETCH(b3, *p3)
+#define TS_WEIGHT_SECOND_4_4_11 TS_WEIGHT_REST
+#define TS_WEIGHT_SECOND_4_4_12 TS_FETCH(a1, *q1)
+#define TS_WEIGHT_SECOND_4_4_13 TS_WEIGHT_MOVE_DY(2)
+#define TS_WEIGHT_SECOND_4_4_14 TS_FETCH(a2, *q2)
+#define TS_WEIGHT_SECOND_4_4_15 TS_FETCH(a3, *q3)
+#define TS_WEIGHT_SECOND_4_4_16 ((void)0)
+#define TS_WEIGHT_ALONE_4_4_1 TS_WEIGHT_MOVE_DY(0)
+#define TS_WEIGHT_ALONE_4_4_2 TS_WEIGHT_MOVE_X(0)
+#define TS_WEIGHT_ALONE_4_4_3 TS_WEIGHT_MOVE_DY(1)
+#define TS_WEIGHT_ALONE_4_4_4 TS_FETCH(a0, *q0)
+#define TS_WEIGHT_ALONE_4_4_5 TS_WEIGHT_MOVE_X(1)
+#define TS_WEIGHT_ALONE_4_4_6 TS_WEIGHT_MOVE_DY(2)
+#define TS_WEIGHT_ALONE_4_4_7 TS_FETCH(b0, *p0)
+#define TS_WEIGHT_ALONE_4_4_8 TS_WEIGHT_MOVE_X(2)
+#define TS_WEIGHT_ALONE_4_4_9 TS_WEIGHT_MOVE_DY(3)
+#define TS_WEIGHT_ALONE_4_4_10 TS_FETCH(a1, *q1)
+#define TS_WEIGHT_ALONE_4_4_11 TS_WEIGHT_MOVE_X(3)
+#define TS_WEIGHT_ALONE_4_4_12 TS_FETCH(b1, *p1)
+#define TS_WEIGHT_ALONE_4_4_13 TS_WEIGHT_REST
+#define TS_WEIGHT_ALONE_4_4_14 TS_FETCH(a2, *q2)
+#define TS_WEIGHT_ALONE_4_4_15 TS_FETCH(b2, *p2)
+#define TS_WEIGHT_ALONE_4_4_16 \
+  TS_FETCH(a3, *q3);           \
   TS_FETCH(b3, *p3)
+
+/* And for twelve. */
+#define TS_WEIGHT_TWELVE(a, b, SLOT) \
+  TS_EVEN_(0, 0, a, b);              \
+  SLOT##_1;                          \
+  TS_EVEN_(0, 1, a, b);              \
+  SLOT##_2;                          \
+  TS_EVEN_(0, 2, a, b);              \
+  SLOT##_3;                          \
+  TS_EVEN_(1, 0, a, b);              \
+  SLOT##_4;                          \
+  TS_EVEN_(2, 0, a, b);              \
+  SLOT##_5;                          \
+  TS_EVEN_(3, 0, a, b);              \
+  SLOT##_6;                          \
+  TS_EVEN_(1, 1, a, b);              \
+  SLOT##_7;                          \
+  TS_EVEN_(1, 2, a, b);              \
+  SLOT##_8;                          \
+  TS_EVEN_(2, 1, a, b);              \
+  SLOT##_9;                          \
+  TS_EVEN_(3, 1, a, b);              \
+  SLOT##_10;                         \
+  TS_EVEN_(2, 2, a, b);              \
+  SLOT##_11;                         \
+  TS_EVEN_(3, 2, a, b);              \
+  SLOT##_12;
+#define TS_WEIGHT_SINGLE_4_3 TS_WEIGHT_TWELVE(a, b, TS_WEIGHT_ALONE_4_3)
+#define TS_WEIGHT_PAIR_4_3                    \
+  float e0, e1, e2, e3, f0, f1, f2;           \
+  TS_WEIGHT_TWELVE(a, b, TS_WEIGHT_FIRST_4_3) \
+  TS_WEIGHT_TWELVE(e, f, TS_WEIGHT_SECOND_4_3)
+#define TS_WEIGHT_FIRST_4_3_1 TS_WEIGHT_COUNT
+#define TS_WEIGHT_FIRST_4_3_2 TS_FETCH(e0, q0[1])
+#define TS_WEIGHT_FIRST_4_3_3 TS_FETCH(f0, p0[stride])
+#define TS_WEIGHT_FIRST_4_3_4 TS_WEIGHT_MOVE_DY(0)
+#define TS_WEIGHT_FIRST_4_3_5 TS_FETCH(f1, p1[stride])
+#define TS_WEIGHT_FIRST_4_3_6 TS_WEIGHT_MOVE_X(0)
+#define TS_WEIGHT_FIRST_4_3_7 TS_FETCH(f2, p2[stride])
+#define TS_WEIGHT_FIRST_4_3_8 TS_WEIGHT_MOVE_X(1)
+#define TS_WEIGHT_FIRST_4_3_9 TS_FETCH(e1, q1[1])
+#define TS_WEIGHT_FIRST_4_3_10 TS_WEIGHT_MOVE_X(2)
+#define TS_WEIGHT_FIRST_4_3_11 TS_FETCH(e2, q2[1])
+#define TS_WEIGHT_FIRST_4_3_12 TS_FETCH(e3, q3[1])
+#define TS_WEIGHT_SECOND_4_3_1 TS_WEIGHT_MOVE_DY(3)
+#define TS_WEIGHT_SECOND_4_3_2 TS_FETCH(a0, *q0)
+#define TS_WEIGHT_SECOND_4_3_3 TS_FETCH(b0, *p0)
+#define TS_WEIGHT_SECOND_4_3_4 TS_WEIGHT_MOVE_DY(1)
+#define TS_WEIGHT_SECOND_4_3_5 TS_FETCH(b1, *p1)
+#define TS_WEIGHT_SECOND_4_3_6 TS_FETCH(a1, *q1)
+#define TS_WEIGHT_SECOND_4_3_7 TS_FETCH(b2, *p2)
+#define TS_WEIGHT_SECOND_4_3_8 TS_WEIGHT_MOVE_DY(2)
+#define TS_WEIGHT_SECOND_4_3_9 TS_FETCH(a2, *q2)
+#define TS_WEIGHT_SECOND_4_3_10 TS_WEIGHT_REST
+#define TS_WEIGHT_SECOND_4_3_11 TS_FETCH(a3, *q3)
+#define TS_WEIGHT_SECOND_4_3_12 ((void)0)
+#define TS_WEIGHT_ALONE_4_3_1 TS_WEIGHT_MOVE_DY(0)
+#define TS_WEIGHT_ALONE_4_3_2 TS_WEIGHT_MOVE_X(0)
+#define TS_WEIGHT_ALONE_4_3_3 TS_FETCH(a0, *q0)
+#define TS_WEIGHT_ALONE_4_3_4 TS_WEIGHT_MOVE_DY(1)
+#define TS_WEIGHT_ALONE_4_3_5 TS_WEIGHT_MOVE_X(1)
+#define TS_WEIGHT_ALONE_4_3_6 TS_FETCH(b0, *p0)
+#define TS_WEIGHT_ALONE_4_3_7 TS_WEIGHT_MOVE_DY(2)
+#define TS_WEIGHT_ALONE_4_3_8 TS_FETCH(a1, *q1)
+#define TS_WEIGHT_ALONE_4_3_9 TS_WEIGHT_MOVE_DY(3)
+#define TS_WEIGHT_ALONE_4_3_10 TS_FETCH(b1, *p1)
+#define TS_WEIGHT_ALONE_4_3_11 \
+  TS_WEIGHT_MOVE_X(2);         \
+  TS_FETCH(a2, *q2)
+#define TS_WEIGHT_ALONE_4_3_12 \
+  TS_FETCH(a3, *q3);           \
+  TS_FETCH(b2, *p2)
 
 /* `count` blocks with the same lines, at every tap of the walk. In each, all images, slices and rows are one way: the
  * last step of a row loads the first position of the next one, and that of the last row its own again. Elements of x
- * stand STRIDE apart: where that is known it is in the loads.
+ * stand STRIDE apart: where that is known it is in the loads. SHAPE is that of the steps.
  */
-#define TS_WEIGHT_BLOCK(NAME, ROWS, COLUMNS, STEP, SINGLE, PAIR, STRIDE)     \
+#define TS_WEIGHT_BLOCK(NAME, ROWS, COLUMNS, SHAPE, STRIDE)                  \
   TS_APART void NAME(struct tap* k, int32_t count) {                         \
     do {                                                                     \
       const float* x = k->x;                                                 \
@@ -304,12 +387,12 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
               if (left == 0) {                                               \
                 by = next_row(k, &rows, &slices, &images);                   \
                 if (k->odd) {                                                \
-                  SINGLE(STEP)                                               \
+                  TS_WEIGHT_SINGLE_##SHAPE;                                  \
                   break;                                                     \
                 }                                                            \
               }                                                              \
               do {                                                           \
-                PAIR(STEP)                                                   \
+                TS_WEIGHT_PAIR_##SHAPE;                                      \
               } while (left > 0);                                            \
               if (left < 0) break; /* that was the last of the row */        \
             }                                                                \
@@ -323,17 +406,16 @@ static inline struct way next_row(const struct tap* k, int32_t* rows, int32_t* s
     } while (next_tap(k));                                                   \
   }
 #define TS_WEIGHT_STRIDE k->s->p->stride[2]
-TS_WEIGHT_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_SINGLE, TS_WEIGHT_EVEN_PAIR, 1)
-TS_WEIGHT_BLOCK(block_4_4_by_two, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_SINGLE, TS_WEIGHT_EVEN_PAIR, 2)
-TS_WEIGHT_BLOCK(block_4_4_apart, TS_ROWS_4, TS_COLUMNS_4, TS_MIXED_4_4, TS_WEIGHT_EVEN_SINGLE, TS_WEIGHT_EVEN_PAIR,
-                TS_WEIGHT_STRIDE)
-TS_WEIGHT_BLOCK(block_4_3, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR, 1)
-TS_WEIGHT_BLOCK(block_4_3_apart, TS_ROWS_4, TS_COLUMNS_3, TS_MIXED_4_3, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR,
-                TS_WEIGHT_STRIDE)
-TS_WEIGHT_BLOCK(block_4_2, TS_ROWS_4, TS_COLUMNS_2, TS_MIXED_4_2, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
-TS_WEIGHT_BLOCK(block_8_1, TS_ROWS_8, TS_COLUMNS_1, TS_MIXED_8_1, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
-TS_WEIGHT_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, TS_MIXED_1_4, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
-TS_WEIGHT_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, TS_MIXED_1_3, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
-TS_WEIGHT_BLOCK(block_1_2, TS_ROWS_1, TS_COLUMNS_2, TS_MIXED_1_2, TS_WEIGHT_SINGLE, TS_WEIGHT_PAIR, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_4_4, TS_ROWS_4, TS_COLUMNS_4, 4_4, 1)
+TS_WEIGHT_BLOCK(block_4_4_by_two, TS_ROWS_4, TS_COLUMNS_4, 4_4, 2)
+TS_WEIGHT_BLOCK(block_4_4_apart, TS_ROWS_4, TS_COLUMNS_4, 4_4, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_4_3, TS_ROWS_4, TS_COLUMNS_3, 4_3, 1)
+TS_WEIGHT_BLOCK(block_4_3_by_two, TS_ROWS_4, TS_COLUMNS_3, 4_3, 2)
+TS_WEIGHT_BLOCK(block_4_3_apart, TS_ROWS_4, TS_COLUMNS_3, 4_3, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_4_2, TS_ROWS_4, TS_COLUMNS_2, 4_2, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_8_1, TS_ROWS_8, TS_COLUMNS_1, 8_1, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_1_4, TS_ROWS_1, TS_COLUMNS_4, 1_4, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_1_3, TS_ROWS_1, TS_COLUMNS_3, 1_3, TS_WEIGHT_STRIDE)
+TS_WEIGHT_BLOCK(block_1_2, TS_ROWS_1, TS_COLUMNS_2, 1_2, TS_WEIGHT_STRIDE)
 
 #endif

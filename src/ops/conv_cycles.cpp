@@ -192,7 +192,7 @@ double weights(const ConvSpace& s, const Extents& t, int cores) {
   // A column of four input channels, or of two or three that are left; one that is left goes by taps of a row.
   double fours = std::floor(t.c / 4), rest = t.c - 4 * fours, lines = quarters(t.m), pieces = quarters(kernel(2));
   double columns = std::min(kernel(2), 4.0), part = t.m < 4 ? t.m / 3 : 1;
-  const double step = half ? 33.1 : 29.7, turn = half ? 22 : 36, three = half ? 0.92 : 0.84;
+  const double step = half ? 33.1 : 29.7, turn = half ? 22 : 36, three = half ? 0.76 : 0.82;
   auto block = [&](double width) { return 180 + high * (turn + step * part * width * wide); };
   double row = 1600 + high * (50 + (half ? 37 : 35) * columns / 4 * part * t.places[2]);
   double whole = t.g * lines * fours * taps, left = rest > 1 ? t.g * lines * taps : 0;
