@@ -12,7 +12,8 @@ using plan::Storage;
 using schedule::Buffer;
 
 std::string text(const Lifetime& life) {
-  return fmt::format("[{}, {}]", life.first, life.last);
+  return fmt::format("[{}{}, {}{}]", life.first, life.late_start ? " at its last kernel" : "", life.last,
+                     life.early_end ? " before its last kernel" : "");
 }
 
 Result<void> judge_sizes(const Subject& s) {
@@ -89,7 +90,7 @@ Result<void> judge_place(const Subject& s, const Buffer& b) {
     if (at % alignment != 0 || (b.slots > 1 && b.slot_size.count % alignment != 0))
       return s.refuse("buffer", "'{}' at {} {} (slots of {}) is not aligned to {}", b.name, s.level_name(b.level), at,
                       b.slot_size.count, alignment);
-    if (stand.life.first < 0 || stand.life.first > stand.life.last || stand.life.last > s.end())
+    if (stand.life.first < 0 || stand.life.begin() >= stand.life.end() || stand.life.last > s.end())
       return s.refuse("lifetime", "'{}' lives {} in a step of [0, {}]", b.name, text(stand.life), s.end());
   }
   return {};
@@ -129,9 +130,9 @@ Result<void> judge_overlaps(const Subject& s) {
   for (auto& b : s.schedule.buffers)
     for (auto& [stand, size] : b.parts())
       order.push_back({&b, stand.life, stand.offset.count, (stand.offset + size).count});
-  std::ranges::stable_sort(order, {}, [](const Held& h) { return h.life.first; });
+  std::ranges::stable_sort(order, {}, [](const Held& h) { return h.life.begin(); });
   for (auto& b : order) {
-    std::erase_if(alive, [&](const Held& a) { return a.life.last < b.life.first; });
+    std::erase_if(alive, [&](const Held& a) { return a.life.end() <= b.life.begin(); });
     for (auto& a : alive)
       if (a.buffer->level == b.buffer->level && a.at < b.end && b.at < a.end)
         return s.refuse("overlap", "'{}' {} [{}, {}) life {} and '{}' [{}, {}) life {}", a.buffer->name,

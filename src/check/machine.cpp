@@ -21,7 +21,7 @@ Machine::Machine(const Subject& subject, int64_t granule) : s_(subject), granule
   on_engine_.assign(target.engines.size(), 0);
   for (auto& buffer : s_.schedule.buffers)
     for (auto& part : buffer.parts()) by_birth_.push_back({buffer.level, part});
-  std::ranges::stable_sort(by_birth_, {}, [](const Birth& b) { return b.part.stand.life.first; });
+  std::ranges::stable_sort(by_birth_, {}, [](const Birth& b) { return b.part.stand.life.begin(); });
   flights_.resize(static_cast<size_t>(s_.schedule.handles));
   auto tensors = static_cast<int32_t>(s_.graph.tensors().size());
   for (size_t n = 0; n < s_.facts.nodes.size(); ++n)
@@ -47,9 +47,9 @@ void Machine::wipe(int level, Bytes offset, Bytes size) {
 
 // What a buffer holds when its life begins is not its own, even if by luck it is what somebody wants to read there.
 void Machine::begin_lives(int32_t after, int32_t until) {
-  auto first = [](const Birth& b) { return b.part.stand.life.first; };
-  auto born = std::ranges::upper_bound(by_birth_, after, {}, first);
-  for (; born != by_birth_.end() && first(*born) <= until; ++born)
+  auto begin = [](const Birth& b) { return b.part.stand.life.begin(); };
+  auto born = std::ranges::upper_bound(by_birth_, after, {}, begin);
+  for (; born != by_birth_.end() && begin(*born) <= until; ++born)
     wipe(born->level, born->part.stand.offset, born->part.size);
 }
 
@@ -58,7 +58,7 @@ void Machine::begin_lives(int32_t after, int32_t until) {
 // An optimizer run follows a training run at once, and finds what lives across its beginning as that left it.
 void Machine::start(Phase phase) {
   written_home_.assign(s_.graph.tensors().size(), 0);
-  if (phase == Phase::Training) position_ = 0;
+  if (phase == Phase::Training) position_ = half_ = 0;
   if (phase == Phase::Training) {
     for (auto& memory : shadows_) memory.wipe(0, memory.size());
     for (size_t t = 0; t < s_.graph.tensors().size(); ++t) {
@@ -88,8 +88,9 @@ Result<void> Machine::run(const std::vector<Section>& sections) {
 
 Result<void> Machine::section(const Section& section) {
   section_ = &section;
-  begin_lives(position_, section.node.index);
+  begin_lives(half_, 2 * section.node.index);
   position_ = section.node.index;
+  half_ = 2 * position_;
   variables_.assign(section.variables.size(), 0);
   auto& facts = s_.facts.nodes[static_cast<size_t>(section.node.index)];
   auto& node = s_.graph.at(section.node);
@@ -110,6 +111,20 @@ Result<void> Machine::section(const Section& section) {
       CHECK_OK(keep_around(node.inputs[static_cast<size_t>(alias->input)], node.outputs[o], facts.map, o));
   CHECK_OK(block(section.body));
   return judge_covered(node, facts);
+}
+
+// The second half of a node's time begins where something is used that lives from there on.
+Result<void> Machine::second_half() {
+  begin_lives(half_, 2 * position_ + 1);
+  half_ = 2 * position_ + 1;
+  for (auto handle : busy_) {
+    auto& f = flights_[static_cast<size_t>(handle)];
+    for (auto* end : {&f.far_spot, &f.near_spot})
+      if (end->stand.life.end() <= half_)
+        return refuse("lifetime", "handle {} is still moving '{}' through '{}', whose place is somebody else's already",
+                      handle, s_.name(f.tensor.index), end->buffer->name);
+  }
+  return {};
 }
 
 // Around the part that a node makes, the output is what the input was; the part itself is nobody's until it is made.
@@ -252,6 +267,10 @@ Result<Machine::Spot> Machine::spot(const Place& place, int64_t bytes, std::stri
   if (position < stand.life.first || position > stand.life.last)
     return refuse("lifetime", "{}: '{}' lives [{}, {}] and is used at {}", what, b.name, stand.life.first,
                   stand.life.last, position);
+  if (stand.life.begin() > half_) CHECK_OK(second_half());
+  if (stand.life.end() <= half_)
+    return refuse("lifetime", "{}: '{}' is used at {}, where its place is somebody else's already", what, b.name,
+                  position);
   return Spot{&b, stand, stand.offset.count + byte};
 }
 

@@ -120,6 +120,7 @@ class Machine {
   void put_home(int32_t content);
   void wipe(int level, Bytes offset, Bytes size);
   void begin_lives(int32_t after, int32_t until);
+  Result<void> second_half();
   template <class... A>
   Error refuse(std::string_view rule, fmt::format_string<A...> format, A&&... args) const {
     return s_.refuse(rule, "{}: {}", where(), fmt::format(format, std::forward<A>(args)...));
@@ -151,6 +152,7 @@ class Machine {
   // Where the walk stands.
   const schedule::Section* section_ = nullptr;
   int32_t position_ = 0;
+  int32_t half_ = 0;  // of a node's time: the second one begins where something is used that lives from there on
   std::vector<int64_t> variables_;
   std::vector<int> named_;  // variables in scope, for messages
   std::vector<Flight> flights_;

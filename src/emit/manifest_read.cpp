@@ -156,7 +156,10 @@ class Reader {
   }
 
   static Result<plan::LevelId> level(const Json& j) { return index(j, 16); }
-  static plan::Lifetime life(const Json& j) { return {j.at(0).get<int32_t>(), j.at(1).get<int32_t>()}; }
+  static plan::Lifetime life(const Json& j) {
+    const auto begin = j.at(0).get<int32_t>(), last = j.at(1).get<int32_t>() - 1;  // halves of nodes
+    return {begin / 2, last / 2, begin % 2 != 0, last % 2 == 0};
+  }
 
   Result<std::vector<plan::OperandPlan>> operands(const Json& j) const {
     std::vector<plan::OperandPlan> all;
@@ -173,7 +176,8 @@ class Reader {
         hop.second = Bytes(h.at(5).get<int64_t>());
         hop.last = h.at(6).get<int>();
         hop.early = h.at(7).get<bool>();
-        hop.late = h.at(8).get<bool>();
+        hop.at_last = h.at(8).get<bool>();
+        hop.late = h.at(9).get<bool>();
         operand.hops.push_back(hop);
       }
       all.push_back(std::move(operand));
@@ -195,6 +199,7 @@ class Reader {
     TRY(n.scratch, operands(j.at("scratch")));
     n.estimate = Cycles(j.at("estimate").get<int64_t>());
     n.tiles = j.at("tiles").get<int64_t>();
+    n.at_once = j.at("at_once").get<bool>();
     return n;
   }
 

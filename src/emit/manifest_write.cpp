@@ -18,6 +18,10 @@ Json real(float value) {
   if (std::isfinite(value)) return value;
   return std::isnan(value) ? "nan" : value > 0 ? "inf" : "-inf";
 }
+// The last kernel of a node is the second half of its time.
+Json halves(const plan::Lifetime& life) {
+  return Json::array({life.begin(), life.end()});
+}
 Json text(const Expr& e) {
   return expression_text(e);
 }
@@ -105,15 +109,15 @@ Json operands(const std::vector<plan::OperandPlan>& plans) {
   Json all = Json::array();
   for (const auto& [present, hops, home] : plans) {
     Json list = Json::array();
-    for (const auto& [from, to, slots, slot_size, offset, second, last, early, late] : hops)
-      list.push_back({from, to, slots, slot_size.count, offset.count, second.count, last, early, late});
+    for (const auto& [from, to, slots, slot_size, offset, second, last, early, at_last, late] : hops)
+      list.push_back({from, to, slots, slot_size.count, offset.count, second.count, last, early, at_last, late});
     all.push_back({present, list, home.index});
   }
   return all;
 }
 
 Json node_plan(const plan::NodePlan& plan) {
-  const auto& [nest, inputs, outputs, scratch, estimate, tiles] = plan;
+  const auto& [nest, inputs, outputs, scratch, estimate, tiles, at_once] = plan;
   Json levels = Json::array();
   for (const auto& [level, tile, order] : nest) levels.push_back({level, tile, order});
   return {{"nest", levels},
@@ -121,13 +125,14 @@ Json node_plan(const plan::NodePlan& plan) {
           {"outputs", operands(outputs)},
           {"scratch", operands(scratch)},
           {"estimate", estimate.count},
-          {"tiles", tiles}};
+          {"tiles", tiles},
+          {"at_once", at_once}};
 }
 
 Json storage_json(const plan::Storage& storage) {
   const auto& [name, members, level, offset, size, life, persistent, in_turn] = storage;
-  return {{"name", name},       {"members", ids(members)},         {"level", level},           {"offset", offset.count},
-          {"size", size.count}, {"life", {life.first, life.last}}, {"persistent", persistent}, {"in_turn", in_turn}};
+  return {{"name", name},       {"members", ids(members)}, {"level", level},           {"offset", offset.count},
+          {"size", size.count}, {"life", halves(life)},    {"persistent", persistent}, {"in_turn", in_turn}};
 }
 
 Json plan_json(const plan::Plan& plan) {
@@ -220,10 +225,9 @@ Json schedule_json(const schedule::Schedule& schedule) {
                     {"offset", offset.count},
                     {"slot_size", slot_size.count},
                     {"slots", slots},
-                    {"life", {life.first, life.last}},
+                    {"life", halves(life)},
                     {"storage", storage.index}});
-    if (second)
-      list.back()["second"] = {{"offset", second->offset.count}, {"life", {second->life.first, second->life.last}}};
+    if (second) list.back()["second"] = {{"offset", second->offset.count}, {"life", halves(second->life)}};
   }
   return {
       {"buffers", list}, {"handles", handles}, {"training", sections(training)}, {"optimizer", sections(optimizer)}};

@@ -245,8 +245,8 @@ double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   if (!map.scratch.empty() && reducer(n).join)  // lanes
     return 250 + static_cast<double>((results * lanes + cores - 1) / cores) * (terms / lanes * 6 + 110);
   auto share = static_cast<double>((results + cores - 1) / cores);
-  double per_term = !reducer(n).join ? 40 : share >= 4 ? 4.7 : 5.2;
-  return 700 + share * (terms * per_term + 100);
+  double per_term = !reducer(n).join ? 40 : share >= 4 ? 4.2 : 5.2;
+  return 400 + share * (terms * per_term + 100);
 }
 
 constexpr Operator reducing(std::string_view type) {

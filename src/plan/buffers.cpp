@@ -12,6 +12,10 @@ namespace {
 // external RAM passes the fabric controller. Most of it is code that the caches have forgotten, the kernels' with it.
 constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
 
+// Of that, what transfers may count on to hide under: measured again, without what the caches forget.
+// Kernels and transfers are in each other's way at the banks of L1.
+constexpr double kSureOverhead = 0.4, kUnderKernels = 1.15;
+
 // Of the time of transfers, what may be seen of them beyond what max(compute, transfers) makes unavoidable.
 constexpr double kShownShare = 0.08;
 
@@ -135,11 +139,14 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
       serial += (lane.turns - 1) * (lane.in + lane.out + at_each_turn(i, twice));
   }
   cost.busy = kernels_ + overhead;
+  cost.compute = kernels_ + kSureOverhead * overhead;
+  cost.sure = cost.compute / kUnderKernels;
   cost.cycles = cost.head + serial + alone.together() +
                 std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(), far.in + far.out}) +
                 cost.tail;
   const double moving = std::max(engine[1].together(), engine[0].in + engine[0].out);
-  cost.allowed = kShownShare * moving + std::max(0.0, moving - cost.busy);
+  cost.moving = moving;
+  cost.allowed = kShownShare * moving + std::max(0.0, moving - cost.compute);
   cost.shown = std::max(0.0, cost.cycles - cost.busy - cost.allowed);
   return cost;
 }
@@ -177,14 +184,27 @@ Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
   for (size_t i = 0; i < lanes_.size(); ++i) {
     auto& lane = lanes_[i];
     const bool two = twice >> i & 1;
-    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both, lane.in,
-                                                   lane.out};
+    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both,
+                                                   lane.in,     lane.out,  lane.turns};
   }
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (auto& lane = lanes_[i]; lane.l1 && (twice >> i & 1) && lane.out == 0) out.free_at_last += lane.slot;
   out.carried = carried_.has_value();
   if (carried_) out.l1[goes_on_] = out.l1[lanes_[*carried_].traveller];
   out.cycles = cost.cycles, out.shown = cost.shown, out.head = cost.head, out.tail = cost.tail;
   out.waits = cost.cycles - cost.busy - cost.head - cost.tail, out.allowed = cost.allowed;
-  out.first = out.last = cost.busy / tiles_;
+  out.first = out.last = cost.sure / tiles_;
+  out.quiet = out.sure = cost.sure;
+  double asked = 0;  // and still to come
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    auto& lane = lanes_[i];
+    if (!lane.l1 || lane.in == 0 || lane.turns == 1) continue;
+    const bool two = twice >> i & 1;
+    out.quiet = std::min(out.quiet, cost.sure / lane.turns * (two ? 2 : 1));
+    if (two) asked += lane.in;
+  }
+  out.quiet = std::max(0.0, out.quiet - asked);
+  out.moving = cost.moving, out.compute = cost.compute;
   out.l1_bytes = cost.l1_bytes, out.l2_bytes = cost.l2_bytes;
   out.as_asked = as_asked;
   out.tiles = static_cast<int64_t>(tiles_);

@@ -31,7 +31,7 @@ class Buffers {
   uint32_t movers() const { return movers_; }
   std::vector<uint32_t> choices() const;
   struct Cost {
-    double cycles = 0, shown = 0, head = 0, tail = 0, busy = 0, allowed = 0;
+    double cycles = 0, shown = 0, head = 0, tail = 0, busy = 0, compute = 0, sure = 0, moving = 0, allowed = 0;
     Bytes l1_bytes, l2_bytes;
   };
   Cost cost(uint32_t twice) const;

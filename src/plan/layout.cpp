@@ -59,9 +59,13 @@ void Layout::make_nodes() {
     for (auto& n : *nodes) {
       auto& plan = plan_.nodes[static_cast<size_t>(n.position)];
       plan = node_plan(n.problem, n.tiling);
+      plan.at_once = n.at_once;
       auto all = travellers(n.problem);
       for (size_t t = 0; t < all.size(); ++t) {
-        if (all[t].input >= 0 && n.early[t]) plan.inputs[static_cast<size_t>(all[t].input)].hops[0].early = true;
+        if (all[t].input >= 0 && n.early[t]) {
+          auto& hop = plan.inputs[static_cast<size_t>(all[t].input)].hops[0];
+          hop.early = true, hop.at_last = n.at_last[t];
+        }
         if (all[t].output >= 0 && n.late[t]) plan.outputs[static_cast<size_t>(all[t].output)].hops[0].late = true;
       }
       add_scratch_homes(n, plan);
@@ -91,12 +95,14 @@ void Layout::add_slots(int level, std::vector<Tenant>& out) {
     auto& plan = plan_.nodes[static_cast<size_t>(n.position)];
     auto before = i > 0 ? nodes[i - 1]->position : n.position;
     auto after = i + 1 < nodes.size() ? nodes[i + 1]->position : n.position;
+    const bool waits = level != kL1 || i + 1 == nodes.size() || nodes[i + 1]->tiling.tiles < 2;
     auto all = travellers(n.problem);
     for (size_t k = 0; k < all.size(); ++k) {
       auto& t = all[k];
       Tenant slot{.name = n.problem.node.node.name, .own = {n.position, n.position}};
       slot.life = slot.own;
       slot.alignment = std::max(level == kL1 ? n.problem.l1.alignment : n.problem.l2.alignment, t.element_size);
+      bool reads_only = false;
       using Pair = std::array<Tenant, 2>;  // a slot and the other: each lives for its own time
       auto visit = [&](Pair& pair, OperandPlan& operand) {
         for (auto& hop : operand.hops) {
@@ -105,14 +111,19 @@ void Layout::add_slots(int level, std::vector<Tenant>& out) {
             auto& one = pair[static_cast<size_t>(s)];
             one.size = hop.slot_size;
             one.offsets.push_back(s == 0 ? &hop.offset : &hop.second);
-            if (hop.early && s == 0) one.life.first = before, one.flags.push_back(&hop.early);
-            if (leaves_late(hop, s)) one.life.last = after, one.flags.push_back(&hop.late);
+            one.life.early_end = one.own.early_end = reads_only && leaves_before_last(hop, s);
+            if (hop.early && s == 0) {
+              one.life.first = before, one.life.late_start = hop.at_last;
+              one.flags.insert(one.flags.end(), {&hop.early, &hop.at_last});
+            }
+            if (leaves_late(hop, s)) one.life.last = after, one.life.early_end = !waits, one.flags.push_back(&hop.late);
           }
         }
       };
       Pair staying{slot, slot}, going = staying;
       auto& goes = level == kL2 && n.tiling.l2[k].apart ? going : staying;
       bool carried = level == kL1 && n.tiling.carried;
+      reads_only = t.in && !t.out && !(carried && t.input == 0);
       if (t.input >= 0) visit(staying, plan.inputs[static_cast<size_t>(t.input)]);
       if (t.output >= 0 && !carried) visit(goes, plan.outputs[static_cast<size_t>(t.output)]);
       if (t.input == 0 && carried) visit(staying, plan.outputs[0]);
@@ -157,7 +168,7 @@ Result<void> Layout::place(int level) {
     std::vector<Tenant*> placed;
     problem.buffers.push_back({.id = "resident",
                                .lower = 0,
-                               .upper = last_ + 1,
+                               .upper = Lifetime{0, last_}.end(),
                                .size = resident,
                                .alignment = kWidestElement,
                                .offset = Bytes(0)});
@@ -165,7 +176,7 @@ Result<void> Layout::place(int level) {
       if (t.resident) continue;
       placed.push_back(&t);
       problem.buffers.push_back(
-          {.id = t.name, .lower = t.life.first, .upper = t.life.last + 1, .size = t.size, .alignment = t.alignment});
+          {.id = t.name, .lower = t.life.begin(), .upper = t.life.end(), .size = t.size, .alignment = t.alignment});
     }
     TRY(auto solution, allocation::allocate(problem));
     for (size_t i = 0; i < placed.size(); ++i)
@@ -179,7 +190,7 @@ Result<void> Layout::place(int level) {
       bool above = solution.offsets[i + 1] + placed[i]->size > capacity;
       if (!above) continue;
       for (auto* t : placed)
-        if (!t->flags.empty() && t->life.first <= placed[i]->life.last && placed[i]->life.first <= t->life.last) {
+        if (!t->flags.empty() && t->life.begin() < placed[i]->life.end() && placed[i]->life.begin() < t->life.end()) {
           for (auto* flag : t->flags) *flag = false;
           t->flags.clear();
           t->life = t->own;

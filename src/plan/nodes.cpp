@@ -47,6 +47,7 @@ Result<std::vector<NodeProblem>> tiling_problems(const train::Program& program, 
 namespace {
 
 using Candidates = std::vector<Tiling>;
+struct Guest;
 
 class Chain {
  public:
@@ -102,6 +103,8 @@ class Chain {
   Result<const Candidates*> candidates_of(const TiledNode& node);
   void choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const;
   void overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const;
+  void late_guests(TiledNode& node, const TiledNode& host, std::vector<Guest>& guests) const;
+  void early_guests(const TiledNode& host, TiledNode& node, bool across, std::vector<Guest>& guests) const;
   bool from_harness(const TiledNode& node, size_t traveller) const;
   bool pays(const TiledNode& node, size_t traveller, double cover, double& ahead) const;
   Edge between(const Planned& a, const Planned& b, Bytes free) const;
@@ -144,6 +147,7 @@ TiledNode Chain::node(int32_t position) const {
                           : t.input >= 0 ? home(node.inputs[static_cast<size_t>(t.input)])
                                          : home(node.outputs[static_cast<size_t>(t.output)]));
   out.early.resize(all.size());
+  out.at_last.resize(all.size());
   out.late.resize(all.size());
   return out;
 }
@@ -198,6 +202,41 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
                       to_string(n.op), p.l1.budget.count, p.l2.budget.count);
 }
 
+namespace {
+
+// Waits beyond those that are allowed. At either end of a node they are allowed as far as there is something to wait
+// for.
+double seen_before_kernels(const Tiling& tiling, double waits) {
+  const double all = tiling.head + tiling.waits + tiling.tail;
+  return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * (1 - tiling.tail / all));
+}
+double seen_after_kernels(const Tiling& tiling, double waits) {
+  const double all = tiling.head + tiling.waits + tiling.tail;
+  return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * tiling.tail / all);
+}
+
+// The bus to L3 serves in order: how long the next node waits for its own second tile from there, which it asks for
+// when it begins, behind what this one sends late as its traveller t.
+double in_the_bus(const Tiling& node, size_t t, const Tiling& next) {
+  double most = 0;
+  for (auto& s : next.l2)
+    if (s.in > 0 && s.turns > 1) most = std::max(most, node.l2[t].out * node.l2[t].count - next.sure / s.turns);
+  return most;
+}
+// A node that waits for its transfers anyway waits for these too.
+bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next) {
+  return node.moving < node.compute || in_the_bus(node, t, next) == 0;
+}
+
+// Whether a node makes what the next one fetches as its traveller t.
+bool makes(const Planned& before, const Planned& node, size_t t) {
+  for (size_t u = 0; u < before.travellers.size(); ++u)
+    if (before.travellers[u].out && before.storage[u] == node.storage[t]) return true;
+  return false;
+}
+
+}  // namespace
+
 // What two neighbours are to each other. Where both fit beside each other, the first transfers of the later one run
 // under the last tile of the earlier one, and the last of the earlier one under the first tile of the later one; what
 // does not is waited for.
@@ -205,32 +244,47 @@ Edge Chain::between(const Planned& a, const Planned& b, Bytes free) const {
   auto &before = *a.tiling, &after = *b.tiling;
   if (options_.buffering == Buffering::Single || before.nest.empty() || after.nest.empty()) return {};
   auto near = [](const Planned& node, size_t t) { return node.tiling->l2[t].count == 0; };
-  double going = 0, made = 0, ready = 0;  // to come: what the earlier one makes, and what is there when it begins
+  double going = 0, made = 0, ready = 0, far = 0;  // made: by the earlier one; ready: there when it begins
+  double held_up = 0;
   auto beside = free - after.l1_bytes;
   for (size_t t = 0; t < a.travellers.size(); ++t) {
     auto& slots = before.l1[t];
     if (slots.out == 0 || (near(a, t) && slots.size > beside) || !can_be_late(a, t, b)) continue;
+    if (!frees_the_bus(before, t, after)) continue;
+    held_up = std::max(held_up, in_the_bus(before, t, after));
     if (near(a, t)) beside -= slots.size;
     going += near(a, t) ? slots.out : before.l2[t].out;
   }
   beside = free - before.l1_bytes;
+  auto at_last = beside + before.free_at_last;
   for (size_t t = 0; t < b.travellers.size(); ++t) {
     auto& slots = after.l1[t];
-    if (slots.in == 0 || (near(b, t) && slots.size > beside) || !can_be_early(a, b, t)) continue;
-    if (near(b, t)) beside -= slots.size;
-    auto makes = [&](size_t u) { return a.travellers[u].out && a.storage[u] == b.storage[t]; };
-    const bool now = std::ranges::none_of(std::views::iota(size_t{0}, a.travellers.size()), makes);
-    (now ? ready : made) += near(b, t) ? slots.in : after.l2[t].in;
+    if (slots.in == 0 || (near(b, t) && slots.size > at_last) || !can_be_early(a, b, t)) continue;
+    const bool fits = !near(b, t) || slots.size <= beside;
+    const bool now = fits && !makes(a, b, t);
+    if (near(b, t)) at_last -= slots.size;
+    if (near(b, t) && fits) beside -= slots.size;
+    (!near(b, t) ? far : now ? ready : made) += near(b, t) ? slots.in : after.l2[t].in;
   }
-  const double coming = std::min(made, before.last) + std::min(ready, before.last * static_cast<double>(before.tiles));
+  // Where it takes longer than the earlier one is quiet, that one waits for its own tiles, and may have to anyway.
+  const bool at_once = ready > before.quiet && before.tiles > 2;
+  const double coming = std::min(made, before.last) + std::min(ready, before.quiet) + std::min(far, before.sure);
+  const double in_before =
+      at_once ? std::max(0.0, ready - before.quiet - std::max(0.0, before.moving + ready - before.compute)) : 0;
   going = std::min(going, after.first);
-  auto beyond = [](const Tiling& tiling, double waits) { return std::max(0.0, waits - tiling.allowed / 2); };
-  return {coming + going, beyond(after, after.waits + after.head - coming) + beyond(before, before.tail - going)};
+  const double seen = after.waits + after.head + held_up - coming - (at_once ? ready - before.quiet : 0);
+  return {coming + going,
+          seen_before_kernels(after, seen) + seen_after_kernels(before, before.tail - going) + in_before};
 }
 
-// Transfers are to hide, as far as a fortieth of the cycles pays for it.
+// What hiding transfers may cost, as a part of the cycles. Where there is little memory, smaller tiles cost more than
+// estimated: less is paid for them.
+double hiding_may_cost(Bytes l1) {
+  constexpr double kMost = 0.06, kByKilobyte = 0.0011;
+  return std::min(kMost, kByKilobyte * static_cast<double>(l1.count) / 1024);
+}
+
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
-  constexpr double kHidingMayCost = 0.025;
   auto planned = [&](size_t i, const Tiling& tiling) {
     return Planned{&nodes[i].problem, &tiling, travellers(nodes[i].problem), nodes[i].storage};
   };
@@ -240,6 +294,7 @@ void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candid
     std::vector<Planned> here;
     for (auto& tiling : *candidates[i]) {
       stages[i].cycles.push_back(tiling.cycles);
+      if (i == 0) stages[i].shown.push_back(seen_before_kernels(tiling, tiling.head + tiling.waits));
       here.push_back(planned(i, tiling));
     }
     if (i == 0) continue;
@@ -249,7 +304,7 @@ void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candid
       for (auto& later : here) edges.push_back(between(before, later, free));
     }
   }
-  auto path = hiding(stages, kHidingMayCost);
+  auto path = hiding(stages, hiding_may_cost(nodes.empty() ? 0_B : std::ranges::max(l1_free_)));
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i].tiling = (*candidates[i])[path.picks[i]];
 }
 
@@ -273,14 +328,16 @@ bool Chain::pays(const TiledNode& node, size_t t, double cover, double& ahead) c
 
 // What a memory and its engine have left beside a node.
 struct Room {
-  Bytes used, budget;
-  int in = 0, out = 0;     // requests that it may have in flight at once
-  int guests[2] = {0, 0};  // those of its neighbours: of what they fetch early, and of what leaves late
+  Bytes used, at_last, budget;  // at_last: while the last kernel runs
+  int in = 0, out = 0;          // requests that it may have in flight at once
+  int guests[2] = {0, 0};       // those of its neighbours: of what they fetch early, and of what leaves late
   int in_flight = 0;
+  bool one_kernel = true;  // what leaves late is there as long as the host
 };
 
 Room room(const TiledNode& node, const Floor& floor, const std::vector<Slots>& slots, Bytes used) {
-  Room out{.used = used, .budget = floor.budget, .in_flight = floor.engine ? floor.engine->in_flight : 0};
+  Room out{
+      .used = used, .at_last = used, .budget = floor.budget, .in_flight = floor.engine ? floor.engine->in_flight : 0};
   auto all = travellers(node.problem);
   for (size_t t = 0; t < all.size(); ++t) {
     if (all[t].in) out.in += slots[t].count;
@@ -289,50 +346,87 @@ Room room(const TiledNode& node, const Floor& floor, const std::vector<Slots>& s
   return out;
 }
 
-// Where the memory of both neighbours allows it, and the engine has requests left. Nothing is in flight between two
-// entry points: what the optimizer's first node fetches early has come when the training ends, and so it is fetched
-// from near by.
+// A transfer of one node in the time of its neighbour, the host.
+struct Guest {
+  TiledNode* node = nullptr;
+  size_t traveller = 0;
+  bool late = false;
+  double cycles = 0;   // that it may take of the host's time
+  bool ready = false;  // it is there when the host begins
+};
+
+// What the node before the host is still sending home arrives under the first kernel of the host.
+bool in_the_way(const Guest& a, const Guest& b, int64_t tiles) {
+  if (a.late == b.late || a.node->storage[a.traveller] != b.node->storage[b.traveller]) return false;
+  auto& early = a.late ? b : a;
+  return tiles < 2 || early.node->tiling.l2[early.traveller].count > 0;
+}
+
+// All that the host fetches has come when its last kernel begins, and nothing leaves before its first one ends; but
+// what comes from far away is asked for when the host begins.
+bool takes(Room& host, const Guest& guest, bool far) {
+  auto& slots = far ? guest.node->tiling.l2[guest.traveller] : guest.node->tiling.l1[guest.traveller];
+  const int at_once = guest.late && far ? slots.count : 1;
+  const int others = far ? host.in + host.out + host.guests[!guest.late] : guest.late ? host.in : host.out;
+  const auto bytes = at_once == 1 ? slots.size : slots.bytes();
+  const bool fits = host.used + bytes <= host.budget;
+  const bool fits_at_last = host.at_last + bytes <= host.budget;
+  if (guest.late ? !fits : !fits_at_last || (far && !fits)) return false;
+  if (others + host.guests[guest.late] + at_once > host.in_flight) return false;
+  if (!guest.late) guest.node->at_last[guest.traveller] = !fits;
+  if (fits) host.used += bytes;
+  if (!guest.late || host.one_kernel || far) host.at_last += bytes;
+  host.guests[guest.late] += at_once;
+  return true;
+}
+
+// Where the memory of both neighbours allows it, and the engine has requests left: what takes longest goes first.
+// Nothing is in flight between two entry points: what the optimizer's first node fetches early has come when the
+// training ends, and so it is fetched from near by.
 void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) const {
-  std::vector<Room> l1, l2;
-  for (auto* n : nodes) {
-    l1.push_back(room(*n, n->problem.l1, n->tiling.l1, n->tiling.l1_bytes));
-    l2.push_back(room(*n, n->problem.l2, n->tiling.l2, n->tiling.l2_bytes));
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    std::vector<Guest> guests;
+    if (i > 0 && i != optimizer) late_guests(*nodes[i - 1], *nodes[i], guests);
+    if (i + 1 < nodes.size()) early_guests(*nodes[i], *nodes[i + 1], i + 1 == optimizer, guests);
+    std::ranges::stable_sort(guests, std::greater{}, &Guest::cycles);
+    auto l1 = room(*nodes[i], nodes[i]->problem.l1, nodes[i]->tiling.l1, nodes[i]->tiling.l1_bytes);
+    l1.at_last -= nodes[i]->tiling.free_at_last;
+    l1.one_kernel = nodes[i]->tiling.tiles < 2;
+    auto l2 = room(*nodes[i], nodes[i]->problem.l2, nodes[i]->tiling.l2, nodes[i]->tiling.l2_bytes);
+    std::vector<const Guest*> taken;
+    double coming = 0;  // that need not wait for anything that the host makes
+    for (auto& guest : guests) {
+      if (std::ranges::any_of(taken, [&](auto* other) { return in_the_way(guest, *other, nodes[i]->tiling.tiles); }))
+        continue;
+      const bool far = guest.node->tiling.l2[guest.traveller].count > 0;
+      if (!takes(far ? l2 : l1, guest, far)) continue;
+      (guest.late ? guest.node->late : guest.node->early)[guest.traveller] = true;
+      taken.push_back(&guest);
+      if (!guest.late && !far && guest.ready && !guest.node->at_last[guest.traveller]) coming += guest.cycles;
+    }
+    nodes[i]->at_once = coming > nodes[i]->tiling.quiet && nodes[i]->tiling.tiles > 2;
   }
-  auto fits = [&](size_t where, const TiledNode& guest, size_t t, bool late) {
-    const bool far = guest.tiling.l2[t].count > 0;
-    auto& host = far ? l2[where] : l1[where];
-    auto& slots = far ? guest.tiling.l2[t] : guest.tiling.l1[t];
-    // All that the node fetches has come when its last kernel begins, and nothing leaves before its first one ends;
-    // but what comes from far away is asked for when the node begins.
-    const int at_once = late && far ? slots.count : 1;
-    const int others = far ? host.in + host.out + host.guests[!late] : late ? host.in : host.out;
-    const auto bytes = at_once == 1 ? slots.size : slots.bytes();
-    if (host.used + bytes > host.budget || others + host.guests[late] + at_once > host.in_flight) return false;
-    host.used += bytes;
-    host.guests[late] += at_once;
-    return true;
-  };
-  for (size_t i = 0; i + 1 < nodes.size(); ++i) {
-    auto &a = *nodes[i], &b = *nodes[i + 1];
-    const bool across = i + 1 == optimizer;
-    auto first = a.planned(), second = b.planned();
-    for (size_t t = 0; t < a.storage.size() && !across; ++t) {
-      auto id = a.storage[t];
-      if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < b.position) continue;
-      if (can_be_late(first, t, second) && fits(i + 1, a, t, true)) a.late[t] = true;
-    }
-    double ahead = 0;  // transfers of the optimizer's first node so far
-    for (size_t t = 0; t < b.storage.size(); ++t) {
-      if (b.storage[t].index < 0 || !can_be_early(first, second, t)) continue;
-      if (across && (b.tiling.l2[t].count > 0 || from_harness(b, t) || !pays(b, t, a.tiling.last, ahead))) continue;
-      // What the node before that is still sending home arrives under the first kernel of this one.
-      bool in_flight = false;
-      if (i > 0)
-        for (size_t u = 0; u < nodes[i - 1]->storage.size(); ++u)
-          in_flight |= nodes[i - 1]->late[u] && nodes[i - 1]->storage[u] == b.storage[t];
-      if (in_flight && (a.tiling.tiles < 2 || b.tiling.l2[t].count > 0)) continue;
-      if (fits(i, b, t, false)) b.early[t] = true;
-    }
+}
+
+void Chain::late_guests(TiledNode& node, const TiledNode& host, std::vector<Guest>& guests) const {
+  auto first = node.planned(), second = host.planned();
+  for (size_t t = 0; t < node.storage.size(); ++t) {
+    auto id = node.storage[t];
+    if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < host.position) continue;
+    auto& slots = node.tiling.l2[t].count > 0 ? node.tiling.l2[t] : node.tiling.l1[t];
+    if (can_be_late(first, t, second) && frees_the_bus(node.tiling, t, host.tiling))
+      guests.push_back({&node, t, true, slots.out});
+  }
+}
+
+void Chain::early_guests(const TiledNode& host, TiledNode& node, bool across, std::vector<Guest>& guests) const {
+  auto first = host.planned(), second = node.planned();
+  double ahead = 0;  // transfers of the optimizer's first node so far
+  for (size_t t = 0; t < node.storage.size(); ++t) {
+    if (node.storage[t].index < 0 || !can_be_early(first, second, t)) continue;
+    const bool far = node.tiling.l2[t].count > 0;
+    if (across && (far || from_harness(node, t) || !pays(node, t, host.tiling.last, ahead))) continue;
+    guests.push_back({&node, t, false, far ? node.tiling.l2[t].in : node.tiling.l1[t].in, !makes(first, second, t)});
   }
 }
 

@@ -30,6 +30,8 @@ struct TiledNode {
   Tiling tiling;
   std::vector<StorageId> storage;
   std::vector<bool> early, late;
+  bool at_once = false;       // what the next one fetches early takes too long to wait until this one is quiet
+  std::vector<bool> at_last;  // early, but not before the last kernel of the node before
 
   Planned planned() const { return {&problem, &tiling, travellers(problem), storage}; }
 };

@@ -19,8 +19,8 @@ Path shortest(const std::vector<Stage>& stages, double weight) {
         auto price = stops[i - 1][b].price + weight * edge.shown - edge.saved;
         if (price < best.price) best = {price, stops[i - 1][b].cycles - edge.saved, b};
       }
-      const double own = stages[i].cycles[c];
-      stops[i].push_back({best.price + own, best.cycles + own, best.from});
+      const double own = stages[i].cycles[c], shown = stages[i].shown.empty() ? 0 : stages[i].shown[c];
+      stops[i].push_back({best.price + own + weight * shown, best.cycles + own, best.from});
     }
   Path path{.picks = std::vector<size_t>(stages.size())};
   if (stages.empty()) return path;
@@ -35,7 +35,7 @@ Path hiding(const std::vector<Stage>& stages, double may_cost) {
   auto chosen = fastest;
   // Past the first weight that is too dear, what a lighter one buys may still be cheap: the steps are halved.
   double weight = 0;
-  for (double step = 8; step >= 0.25; step /= 2) {
+  for (double step = 64; step >= 0.25; step /= 2) {
     auto path = shortest(stages, weight + step);
     if (path.cycles > (1 + may_cost) * fastest.cycles) continue;
     weight += step;

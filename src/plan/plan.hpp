@@ -26,6 +26,10 @@ struct StorageId {
 struct Lifetime {
   int32_t first = 0;
   int32_t last = 0;
+  bool late_start = false;  // with the last kernel of `first`, which is the second half of a node's time
+  bool early_end = false;   // before the last kernel of `last`
+  int32_t begin() const { return 2 * first + late_start; }  // in halves
+  int32_t end() const { return 2 * last + 2 - early_end; }  // and not included
   bool operator==(const Lifetime&) const = default;
 };
 
@@ -44,18 +48,24 @@ struct Storage {
 // How an operand gets from one memory to the next nearer one while its operator runs.
 struct Hop {
   LevelId from = 1, to = 0;
-  int slots = 1;       // 1: single, 2: double buffered
-  Bytes slot_size;     // of the largest tile, aligned
-  Bytes offset;        // of slot 0 in the arena of `to`
-  Bytes second;        // of slot 1: anywhere, for the two need not live for the same time
-  int last = 0;        // the slot through which the last tile passes
-  bool early = false;  // the first tile is fetched while the node before still runs
-  bool late = false;   // the last tile (to L3: tiles) may be on its way home while the node after already runs
+  int slots = 1;         // 1: single, 2: double buffered
+  Bytes slot_size;       // of the largest tile, aligned
+  Bytes offset;          // of slot 0 in the arena of `to`
+  Bytes second;          // of slot 1: anywhere, for the two need not live for the same time
+  int last = 0;          // the slot through which the last tile passes
+  bool early = false;    // the first tile is fetched while the node before still runs
+  bool at_last = false;  // and not before the last kernel of that, where the slot is then somebody else's
+  bool late = false;     // the last tile (to L3: tiles) may be on its way home while the node after already runs
 };
 
 // Whether a slot may still be on its way home when the node has ended. The bus to L3 is slow: there it may be both.
 inline bool leaves_late(const Hop& hop, int slot) {
   return hop.late && (hop.to > 0 || slot == hop.last);
+}
+
+// Whether the last kernel of the node has nothing to do with a slot of what it reads: the tile before the last one.
+inline bool leaves_before_last(const Hop& hop, int slot) {
+  return hop.to == 0 && hop.slots == 2 && slot != hop.last;
 }
 
 struct OperandPlan {
@@ -77,6 +87,7 @@ struct NodePlan {
   std::vector<OperandPlan> inputs, outputs, scratch;
   Cycles estimate;  // of the node, once
   int64_t tiles = 1;
+  bool at_once = false;  // early tiles of the next node are asked for in the first step, not behind the last own ones
 };
 
 struct Arena {

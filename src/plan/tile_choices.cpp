@@ -20,6 +20,7 @@ std::vector<int64_t> sizes(const ops::TileMap& map, size_t dim) {
     out.push_back(even);
     if (even > 4) out.push_back(std::min(extent, (even + 3) / 4 * 4));
   }
+  for (int64_t size = 4; size < extent; size *= 2) out.push_back(size);
   std::ranges::sort(out, std::greater{});
   out.erase(std::ranges::unique(out).begin(), out.end());
   return out;

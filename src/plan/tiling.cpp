@@ -1,6 +1,7 @@
 #include "plan/tiling.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -9,6 +10,7 @@
 #include <tuple>
 
 #include "plan/buffers.hpp"
+#include "plan/front.hpp"
 #include "plan/tile_choices.hpp"
 
 namespace tessera::plan {
@@ -142,11 +144,30 @@ class Search {
     return std::ranges::all_of(travellers_, [&](auto& t) { return passes_l1(t) || one_stretch(p_.map, *t.map, tile); });
   }
 
+  // Whether the first elements of the largest output are made before the last ones, and, where it goes to L3, in what
+  // pieces it does at least: all that has the same places along its first axis.
+  std::pair<bool, Bytes> made_in_order(const std::vector<int64_t>& tile) const {
+    const Traveller* made = nullptr;
+    for (auto& t : travellers_)
+      if (t.out && (!made || count(t.map->view) > count(made->map->view))) made = &t;
+    if (!made) return {false, 0_B};
+    auto& view = made->map->view;
+    const auto lens = extents(*made->map, tile);
+    size_t first = 0;
+    while (first + 1 < lens.size() && view[first] == 1) ++first;
+    if (lens.empty() || lens[first] == view[first]) return {false, 0_B};
+    return {true, passes_l2(*made) ? Bytes(static_cast<int64_t>(
+                                         std::bit_ceil(static_cast<uint64_t>(count(view) / view[first] * lens[first]))))
+                                   : 0_B};
+  }
+
   void collect() {
+    Front<Tiling> front;
     for_each_tile(p_.map, [&](const std::vector<int64_t>& tile) {
       if (in_l1(tile) > p_.l1.budget || !contiguous_at_home(tile)) return;
-      for (auto& order : orders(p_.map, tile)) inner(tile, order);
+      for (auto& order : orders(p_.map, tile)) inner(tile, order, front);
     });
+    found_ = std::move(front).items();
     for (size_t i = 0; i < found_.size(); ++i) {
       auto& level = found_[i].nest[0];
       auto same = std::ranges::find_if(
@@ -161,12 +182,13 @@ class Search {
     size_t inner = 0, tile = 0;  // among those of L1, and among the outer tiles that suit it
     double share = 1;            // of what comes from L3: the most that an operand brings, all of it and once being 1
     uint32_t twice = 0;
-    bool as_asked = true;
+    bool as_asked = true, in_order = false;
     double cycles = 0, shown = 0;
     Bytes l1_bytes, l2_bytes;
+    Merits merits() const { return {cycles, shown, l1_bytes, l2_bytes, as_asked, in_order}; }
   };
 
-  void inner(const std::vector<int64_t>& tile, const std::vector<int>& order);
+  void inner(const std::vector<int64_t>& tile, const std::vector<int>& order, Front<Tiling>& front);
   Bytes least_outside(size_t inner, bool twice);
   std::vector<size_t> inside(Bytes l1, Bytes l2, bool as_asked);
   std::vector<Outer>& spread_outwards(size_t inner);
@@ -196,53 +218,44 @@ class Search {
   std::map<std::pair<size_t, bool>, Bytes> least_outside_;
 };
 
-// Whether something known is neither slower nor larger, nor shows more of its transfers that would matter.
-constexpr double kNoMatter = 0.002;
-template <typename T, typename Cost>
-bool beaten(const std::vector<T>& found, const Cost& by, bool as_asked) {
-  return std::ranges::any_of(found, [&](const T& f) {
-    return f.cycles <= by.cycles && f.shown <= by.shown + kNoMatter * by.cycles && f.l1_bytes <= by.l1_bytes &&
-           f.l2_bytes <= by.l2_bytes && f.as_asked >= as_asked;
-  });
-}
-
-// Keeps what is best for some amount of memory.
-template <typename T>
-void offer(std::vector<T>& found, T one) {
-  if (beaten(found, one, one.as_asked)) return;
-  std::erase_if(found, [&](auto& f) {
-    return one.cycles <= f.cycles && one.shown <= f.shown && one.l1_bytes <= f.l1_bytes && one.l2_bytes <= f.l2_bytes &&
-           one.as_asked >= f.as_asked;
-  });
-  found.push_back(std::move(one));
-}
-
 // The best for all of the budget, and for parts of it: a node with smaller tiles leaves room for its neighbours.
 template <typename T>
 std::vector<const T*> best_of(const std::vector<T>& found, Bytes l1, bool as_asked) {
   std::vector<const T*> out;
   for (double part : {1.0, 0.75, 0.5, 0.35, 0.2}) {
     auto limit = Bytes(static_cast<int64_t>(static_cast<double>(l1.count) * part));
-    for (double weight : {0.0, 3.0}) {  // of the waits that it shows
+    // By the weight of the waits that it shows; what comes in order suits those who read it next.
+    const T* fastest = nullptr;
+    for (auto [weight, in_order] : {std::pair{0.0, false}, {3.0, false}, {10.0, false}, {3.0, true}}) {
       const T* best = nullptr;
       auto price = [&](const T& t) { return t.cycles + weight * t.shown; };
       for (auto& t : found)
-        if (t.l1_bytes <= limit && t.as_asked >= as_asked && (!best || price(t) < price(*best))) best = &t;
-      if (best && std::ranges::find(out, best) == out.end()) out.push_back(best);
+        if (t.l1_bytes <= limit && t.as_asked >= as_asked && t.in_order >= in_order &&
+            (!best || price(t) < price(*best)))
+          best = &t;
+      if (!best) continue;
+      if (!fastest) fastest = best;
+      constexpr double kFarTooSlow = 2;
+      if (best->cycles < kFarTooSlow * fastest->cycles && std::ranges::find(out, best) == out.end())
+        out.push_back(best);
     }
   }
   return out;
 }
 
-void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& order) {
+void Search::inner(const std::vector<int64_t>& tile, const std::vector<int>& order, Front<Tiling>& front) {
   const std::vector<TileLevel> nest{{kL1, tile, order}};
   const auto loops = make_loops(p_.map, nest);
   const Buffers buffers(p_, travellers_, nest, loops, kernel_cycles(p_, loops));
+  const auto [in_order, slice] = made_in_order(tile);
   for (auto twice : choices(buffers)) {
     const auto cost = buffers.cost(twice);
     if (cost.l1_bytes > p_.l1.budget) continue;
-    const bool asked = as_asked(buffers, twice);
-    if (!beaten(found_, cost, asked)) offer(found_, buffers.tiling(twice, cost, asked));
+    const Merits merits{cost.cycles, cost.shown, cost.l1_bytes, slice, as_asked(buffers, twice), in_order};
+    if (front.beats(merits)) continue;
+    auto tiling = buffers.tiling(twice, cost, merits.as_asked);
+    tiling.in_order = in_order, tiling.slice = slice;
+    front.add(merits, std::move(tiling));
   }
 }
 
@@ -268,13 +281,15 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
     if (!legal(p_.map, loops)) continue;
     const auto share = std::max(1.0, fetched_from_l3(p_, travellers_, loops));
     const Buffers buffers(p_, travellers_, nest, loops, kernels);
-    std::vector<Outer> found;
+    Front<Outer> found;
     for (auto twice : choices(buffers)) {
       const auto cost = buffers.cost(twice);
-      offer(found,
-            {inner, o, share, twice, as_asked(buffers, twice), cost.cycles, cost.shown, cost.l1_bytes, cost.l2_bytes});
+      const Outer outer{
+          inner,       o,          share,         twice,        as_asked(buffers, twice), found_[inner].in_order,
+          cost.cycles, cost.shown, cost.l1_bytes, cost.l2_bytes};
+      if (!found.beats(outer.merits())) found.add(outer.merits(), outer);
     }
-    at->second.insert(at->second.end(), found.begin(), found.end());
+    at->second.insert(at->second.end(), found.items().begin(), found.items().end());
   }
   return at->second;
 }
@@ -305,11 +320,15 @@ std::vector<size_t> Search::inside(Bytes l1, Bytes l2, bool as_asked) {
   // One and two slots of the same tiles have the same around them.
   std::set<size_t> seen;
   std::erase_if(out, [&](size_t i) { return !seen.insert(first_[i]).second; });
-  constexpr size_t kTried = 24;
+  constexpr size_t kTried = 24, kAlike = 6;
+  std::map<Bytes, size_t> alike;  // by the pieces in which the result goes
   const bool twice = as_asked && p_.buffering == Buffering::Double;
   std::vector<size_t> fit;
   for (size_t i : out)
-    if (fit.size() < kTried && least_outside(first_[i], twice) <= l2) fit.push_back(i);
+    if (fit.size() < kTried && alike[found_[i].slice] < kAlike && least_outside(first_[i], twice) <= l2) {
+      fit.push_back(i);
+      if (found_[i].slice > 0_B) ++alike[found_[i].slice];
+    }
   auto smallest = std::ranges::min_element(out, {}, [&](size_t i) { return found_[i].l1_bytes; });
   if (fit.size() == kTried && std::ranges::find(fit, *smallest) == fit.end()) fit.back() = *smallest;
   return fit;
@@ -329,11 +348,11 @@ std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
   constexpr double kPatience = 4;
   for (auto* outer : fitting)
     if (outer->cycles <= kPatience * fastest) least = std::min(least, outer->share);
-  std::vector<Outer> found;
+  Front<Outer> found;
   for (auto* outer : fitting)
-    if (outer->share <= least) offer(found, *outer);
+    if (outer->share <= least && !found.beats(outer->merits())) found.add(outer->merits(), *outer);
   std::vector<Tiling> out;
-  for (auto* outer : best_of(found, l1, as_asked)) out.push_back(tiling(*outer));
+  for (auto* outer : best_of(found.items(), l1, as_asked)) out.push_back(tiling(*outer));
   return out;
 }
 

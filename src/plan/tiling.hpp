@@ -59,22 +59,29 @@ struct Slots {
   Bytes size;
   bool apart = false;      // what comes and what goes of an in-place operand have slots of their own
   double in = 0, out = 0;  // cycles in which a tile comes, and goes
+  double turns = 1;        // tiles that differ
   Bytes bytes() const { return size * count * (apart ? 2 : 1); }
 };
 
 struct Tiling {
   std::vector<TileLevel> nest;
-  std::vector<Slots> l1, l2;   // by traveller
-  double cycles = 0;           // of the node by itself
-  double head = 0, tail = 0;   // of them: before the first kernel, and after the last
-  double waits = 0;            // and between kernels
-  double allowed = 0;          // waits that transfers may show: those that must be, and a few more
-  double shown = 0;            // waits beyond them, with nothing hidden in neighbours
-  double last = 0, first = 0;  // compute of the last and the first tile: what may cover a neighbour's transfers
+  std::vector<Slots> l1, l2;       // by traveller
+  double cycles = 0;               // of the node by itself
+  double head = 0, tail = 0;       // of them: before the first kernel, and after the last
+  double waits = 0;                // and between kernels
+  double allowed = 0;              // waits that transfers may show: those that must be, and a few more
+  double shown = 0;                // waits beyond them, with nothing hidden in neighbours
+  double last = 0, first = 0;      // compute of the last and the first tile: what may cover a neighbour's transfers
+  double quiet = 0;                // compute after its own last tile has come
+  double moving = 0, compute = 0;  // of the engines and of the cores
+  double sure = 0;                 // transfers that may hide under all of the compute
   Bytes l1_bytes, l2_bytes;
+  Bytes free_at_last;  // of L1: slots with which the last kernel has nothing to do
   int64_t tiles = 1;
-  bool carried = false;  // tiles of input 0 go on as tiles of output 0, from the same slots of L1: there is no kernel
-  bool as_asked = true;  // false: something has one slot, where double is forced and it changes
+  bool carried = false;   // tiles of input 0 go on as tiles of output 0, from the same slots of L1: there is no kernel
+  bool in_order = false;  // the first elements of the result are made before the last ones
+  Bytes slice;            // of a result that goes to L3: the least that goes at once, where none of it is fetched twice
+  bool as_asked = true;   // false: something has one slot, where double is forced and it changes
 };
 
 // All tilings of a node whose operands have their homes: searched once, and asked for many budgets. `most` holds the

@@ -187,7 +187,8 @@ std::vector<MapBlock> map_blocks(const MapSubject& subject) {
     auto& buffer = subject.schedule.buffers[b];
     for (auto& [stand, size] : buffer.parts()) {
       MapBlock block{.level = buffer.level, .offset = stand.offset, .size = size};
-      block.life = {std::max(0, stand.life.first), std::min(last, stand.life.last)};
+      block.life = stand.life;
+      block.life.first = std::max(0, stand.life.first), block.life.last = std::min(last, stand.life.last);
       const auto range =
           fmt::format("{} bytes at [{}, {})", block.size.count, block.offset.count, (block.offset + block.size).count);
       if (buffer.storage.index >= 0) {
@@ -213,17 +214,17 @@ std::vector<MapBlock> map_blocks(const MapSubject& subject) {
 }
 
 Peak peak_of(const std::vector<MapBlock>& blocks, plan::LevelId level) {
-  std::map<int32_t, int64_t> change;  // at the beginning of a position
+  std::map<int32_t, int64_t> change;  // at the beginning of a half
   for (auto& block : blocks) {
     if (block.level != level) continue;
-    change[block.life.first] += block.size.count;
-    change[block.life.last + 1] -= block.size.count;
+    change[block.life.begin()] += block.size.count;
+    change[block.life.end()] -= block.size.count;
   }
   Peak peak;
   int64_t live = 0;
-  for (auto& [position, bytes] : change) {
+  for (auto& [half, bytes] : change) {
     live += bytes;
-    if (live > peak.live.count) peak = {position, Bytes(live)};
+    if (live > peak.live.count) peak = {half / 2, Bytes(live)};
   }
   return peak;
 }

@@ -89,7 +89,7 @@ class Depth {
 
  private:
   // Pointers to functions are used in four places only: tasks, the network's entry points, kernels, and by kernels for
-  // functions of their own file.
+  // functions of their own file, which do not lead to such a call themselves.
   std::set<std::string> targets(const std::string& name, const Function& function) const {
     auto all = function.callees;
     if (!all.erase(kIndirect)) return all;
@@ -99,11 +99,26 @@ class Depth {
       const bool task = name == "ts_chip_serve" && f.file.starts_with("harness/") && !exported;
       const bool entry = function.file.starts_with("harness/") && f.file == "network.c" && exported;
       const bool kernel = name == "ts_fork" && f.file.starts_with("kernels/") && exported;
-      const bool own = function.file.starts_with("kernels/") && f.file == function.file && !exported &&
-                       !f.callees.contains(kIndirect);
+      const bool own =
+          function.file.starts_with("kernels/") && f.file == function.file && !exported && !leads_to(other, name);
       if (task || entry || kernel || own) all.insert(other);
     }
     return all;
+  }
+
+  // By calls that name their function.
+  bool leads_to(const std::string& from, const std::string& to) const {
+    std::vector<std::string> open{from};
+    std::set<std::string> seen;
+    while (!open.empty()) {
+      const auto name = std::move(open.back());
+      open.pop_back();
+      const auto at = graph_.find(name);
+      if (at == graph_.end() || !seen.insert(name).second) continue;
+      if (at->second.callees.contains(kIndirect) || at->second.callees.contains(to)) return true;
+      open.insert(open.end(), at->second.callees.begin(), at->second.callees.end());
+    }
+    return false;
   }
 
   const CallGraph& graph_;

@@ -116,19 +116,24 @@ class ScheduleBuilder {
     NodeBuffers b;
     for (size_t i = 0; i < plan.inputs.size(); ++i)
       b.inputs.push_back({home(plan.inputs[i], node.inputs[i]),
-                          slots(id, around, plan.inputs[i], fmt::format("{}_in{}", node.name, i))});
+                          slots(id, around, plan.inputs[i], fmt::format("{}_in{}", node.name, i), true)});
     for (size_t o = 0; o < plan.outputs.size(); ++o) {
       b.outputs.push_back({home(plan.outputs[o], node.outputs[o]), {}});
       for (auto& hop : plan.outputs[o].hops) {
         auto shared = in_place(plan, b, hop);
-        if (shared.index >= 0 && hop.late) stay(out_.buffers[static_cast<size_t>(shared.index)], hop, around.last);
+        if (shared.index >= 0) {
+          auto& both = out_.buffers[static_cast<size_t>(shared.index)];
+          both.life.early_end = false;
+          if (both.second) both.second->life.early_end = false;
+          if (hop.late) stay(both, hop, around.last);
+        }
         b.outputs[o].slots.push_back(
-            shared.index >= 0 ? shared : slots_of(id, around, hop, fmt::format("{}_out{}", node.name, o)));
+            shared.index >= 0 ? shared : slots_of(id, around, hop, fmt::format("{}_out{}", node.name, o), false));
       }
     }
     for (size_t s = 0; s < plan.scratch.size(); ++s)
       b.scratch.push_back({BufferId{plan.scratch[s].home.index},
-                           slots(id, around, plan.scratch[s], fmt::format("{}_scratch{}", node.name, s))});
+                           slots(id, around, plan.scratch[s], fmt::format("{}_scratch{}", node.name, s), false)});
     return b;
   }
 
@@ -149,25 +154,30 @@ class ScheduleBuilder {
   }
 
   std::vector<BufferId> slots(NodeId id, plan::Lifetime around, const plan::OperandPlan& operand,
-                              const std::string& name) {
+                              const std::string& name, bool reads) {
     std::vector<BufferId> out;
-    for (auto& hop : operand.hops) out.push_back(slots_of(id, around, hop, name));
+    for (auto& hop : operand.hops) out.push_back(slots_of(id, around, hop, name, reads));
     return out;
   }
 
-  BufferId slots_of(NodeId id, plan::Lifetime around, const plan::Hop& hop, const std::string& name) {
-    plan::Lifetime life{hop.early ? around.first : id.index, id.index};
+  BufferId slots_of(NodeId id, plan::Lifetime around, const plan::Hop& hop, const std::string& name, bool reads) {
+    plan::Lifetime life{hop.early ? around.first : id.index, id.index, hop.early && hop.at_last,
+                        reads && plan::leaves_before_last(hop, 0)};
     Buffer buffer{names_.identifier(name), hop.to, hop.offset, hop.slot_size, hop.slots, life, {}, {}};
-    if (hop.slots == 2) buffer.second = Stand{hop.second, {id.index, id.index}};
+    if (hop.slots == 2)
+      buffer.second = Stand{hop.second, {id.index, id.index, false, reads && plan::leaves_before_last(hop, 1)}};
     if (hop.late) stay(buffer, hop, around.last);
     out_.buffers.push_back(std::move(buffer));
     return BufferId{static_cast<int32_t>(out_.buffers.size()) - 1};
   }
 
   // The slots from which something may leave while the node after runs live until then.
-  static void stay(Buffer& buffer, const plan::Hop& hop, int32_t until) {
-    if (plan::leaves_late(hop, 0)) buffer.life.last = until;
-    if (buffer.second && plan::leaves_late(hop, 1)) buffer.second->life.last = until;
+  void stay(Buffer& buffer, const plan::Hop& hop, int32_t until) const {
+    // Between L1 and L2, that is waited for behind the first kernel.
+    const bool ends = hop.to == 0 && plan_.nodes[static_cast<size_t>(until)].tiles > 1;
+    if (plan::leaves_late(hop, 0)) buffer.life.last = until, buffer.life.early_end = ends;
+    if (buffer.second && plan::leaves_late(hop, 1))
+      buffer.second->life.last = until, buffer.second->life.early_end = ends;
   }
 
   const Graph& graph_;

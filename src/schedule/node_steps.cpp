@@ -50,6 +50,7 @@ Result<void> NodeSteps::add_operand(Transfer::Direction direction, const ops::Op
     way.times = total() / way.period;
     way.outer = h == 0 ? -1 : static_cast<int>(ways_.size()) - 1;
     way.early = hop.early && way.in();
+    way.at_last = hop.at_last;
     way.late = hop.late && !way.in();
     way.far_away = hop.to > 0;
     ways_.push_back(way);
@@ -191,12 +192,13 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
     guard(equal(t, last_from_far()), std::move(ahead), body);
   }
   free_slots(t, body);
-  // What is there comes under all of this node, what it makes itself under its last tile.
-  for (bool at_once : {true, false}) {
+  // What is there comes when this node has asked for its own last tile, or at once where that is too late; what it
+  // makes itself comes under its last kernel.
+  for (bool now : {true, false}) {
     Block next;
-    auto which = [&](auto& way) { return !way.far_away && ready(way, before, *after) == at_once; };
+    auto which = [&](auto& way) { return !way.far_away && ready(way, before, *after) == now; };
     if (after) after->issue_early(which, section_.variables, next);
-    guard(equal(t, at_once ? 0 : total() - 1), std::move(next), body);
+    guard(equal(t, !now ? total() - 1 : plan_.at_once ? 0 : last_from_near()), std::move(next), body);
   }
   Block last;
   body.push_back({kernel(t, tiles.back())});
@@ -227,6 +229,17 @@ int64_t NodeSteps::last_from_far() const {
   for (auto& way : ways_) {
     if (!way.in() || !way.far_away || way.resident() || (way.deep && way.times == 2)) continue;
     last = std::max(last, way.deep ? total() - 2 * way.period - 1 : total() - (way.doubled() ? 2 : 1) * way.period);
+  }
+  return last;
+}
+
+// The step in which the last tile of L1 is asked for: an engine serves in order, and what comes for the next node would
+// stand before it.
+int64_t NodeSteps::last_from_near() const {
+  int64_t last = 0;
+  for (auto& way : ways_) {
+    if (!way.in() || way.far_away || way.resident()) continue;
+    last = std::max(last, total() - (!way.doubled() ? way.period : tardy(way) ? 1 : 2 * way.period));
   }
   return last;
 }
@@ -454,7 +467,7 @@ void NodeSteps::issue_early(Which which, std::vector<std::string>& variables, Bl
 }
 
 bool NodeSteps::ready(const Way& way, const NodeSteps* before, const NodeSteps& after) const {
-  if (sends(way.far, false) || (before && before->sends(way.far, true))) return false;
+  if (way.at_last || sends(way.far, false) || (before && before->sends(way.far, true))) return false;
   const int late = before ? before->late(way.engine) : 0;
   return needs(way.engine) + late + after.early(way.engine) <=
          target_.engines[static_cast<size_t>(way.engine)].in_flight;

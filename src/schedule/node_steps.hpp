@@ -41,6 +41,7 @@ struct Way {
   int outer = -1;                 // the way over the hop outside, in the same direction
   int partner = -1;               // the other direction of an in-place operand
   bool early = false, late = false;
+  bool at_last = false;   // early, under the last kernel of the node before
   bool far_away = false;  // between L3 and L2
   bool here = false;      // the first tile has come before the entry point began
   bool deep = false;      // from far away and double buffered: the tile after the next one is on its way as well
@@ -110,6 +111,7 @@ class NodeSteps {
   void send_home(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   int64_t last_from_far() const;
+  int64_t last_from_near() const;
   bool ahead_across(const Way& way) const;
   bool starts_before(const Way& way) const;
   // Home from its only slot while the next tiles of the others come.

@@ -116,6 +116,25 @@ Result<std::vector<TensorId>> prepare_trainable(Graph& graph, const Options& opt
   return trainable;
 }
 
+// Large gradients go to their accumulators as soon as they are made: they need memory no longer, and work that needs
+// little of it comes between the gradients of a layer.
+void accumulate_at_once(Graph& graph) {
+  constexpr Bytes kLarge(16 * 1024);
+  std::vector<NodeId> order;
+  for (size_t n = 0; n < graph.nodes().size(); ++n) {
+    NodeId id{static_cast<int32_t>(n)};
+    auto& node = graph.at(id);
+    auto place = order.end();
+    if (is_accumulator(node) && graph.at(node.inputs[1]).type.bytes() >= kLarge)
+      while (place != order.begin() && std::ranges::none_of(graph.at(place[-1]).outputs, [&](auto made) {
+               return std::ranges::count(node.inputs, made) > 0;
+             }))
+        --place;
+    order.insert(place, id);
+  }
+  graph.keep_nodes(order);
+}
+
 Result<Program> from_inference(Graph graph, const Options& options) {
   if (!options.loss)
     return input_error("'{}' is an inference graph: training it needs a loss", graph.name)
@@ -135,6 +154,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
         TRY(parameter.accumulator, add_accumulator(program.graph, weight, gradient, program.reset));
         return {};
       }));
+  accumulate_at_once(program.graph);
   program.graph.outputs = {program.loss};
   CHECK_OK(count_dropout_step(program.graph, dropout_step));
   CHECK_OK(add_updates(program, options));
