@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <map>
-#include <ranges>
 #include <tuple>
 
+#include "plan/neighbours.hpp"
 #include "plan/path.hpp"
 #include "plan/signature.hpp"
 
@@ -107,7 +107,6 @@ class Chain {
   void early_guests(const TiledNode& host, TiledNode& node, bool across, std::vector<Guest>& guests) const;
   bool from_harness(const TiledNode& node, size_t traveller) const;
   bool pays(const TiledNode& node, size_t traveller, double cover, double& ahead) const;
-  Edge between(const Planned& a, const Planned& b, Bytes free) const;
 
   const train::Program& program_;
   const std::vector<NodeProblem>& problems_;
@@ -202,81 +201,6 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
                       to_string(n.op), p.l1.budget.count, p.l2.budget.count);
 }
 
-namespace {
-
-// Waits beyond those that are allowed. At either end of a node they are allowed as far as there is something to wait
-// for.
-double seen_before_kernels(const Tiling& tiling, double waits) {
-  const double all = tiling.head + tiling.waits + tiling.tail;
-  return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * (1 - tiling.tail / all));
-}
-double seen_after_kernels(const Tiling& tiling, double waits) {
-  const double all = tiling.head + tiling.waits + tiling.tail;
-  return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * tiling.tail / all);
-}
-
-// The bus to L3 serves in order: how long the next node waits for its own second tile from there, which it asks for
-// when it begins, behind what this one sends late as its traveller t.
-double in_the_bus(const Tiling& node, size_t t, const Tiling& next) {
-  double most = 0;
-  for (auto& s : next.l2)
-    if (s.in > 0 && s.turns > 1) most = std::max(most, node.l2[t].out * node.l2[t].count - next.sure / s.turns);
-  return most;
-}
-// A node that waits for its transfers anyway waits for these too.
-bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next) {
-  return node.moving < node.compute || in_the_bus(node, t, next) == 0;
-}
-
-// Whether a node makes what the next one fetches as its traveller t.
-bool makes(const Planned& before, const Planned& node, size_t t) {
-  for (size_t u = 0; u < before.travellers.size(); ++u)
-    if (before.travellers[u].out && before.storage[u] == node.storage[t]) return true;
-  return false;
-}
-
-}  // namespace
-
-// What two neighbours are to each other. Where both fit beside each other, the first transfers of the later one run
-// under the last tile of the earlier one, and the last of the earlier one under the first tile of the later one; what
-// does not is waited for.
-Edge Chain::between(const Planned& a, const Planned& b, Bytes free) const {
-  auto &before = *a.tiling, &after = *b.tiling;
-  if (options_.buffering == Buffering::Single || before.nest.empty() || after.nest.empty()) return {};
-  auto near = [](const Planned& node, size_t t) { return node.tiling->l2[t].count == 0; };
-  double going = 0, made = 0, ready = 0, far = 0;  // made: by the earlier one; ready: there when it begins
-  double held_up = 0;
-  auto beside = free - after.l1_bytes;
-  for (size_t t = 0; t < a.travellers.size(); ++t) {
-    auto& slots = before.l1[t];
-    if (slots.out == 0 || (near(a, t) && slots.size > beside) || !can_be_late(a, t, b)) continue;
-    if (!frees_the_bus(before, t, after)) continue;
-    held_up = std::max(held_up, in_the_bus(before, t, after));
-    if (near(a, t)) beside -= slots.size;
-    going += near(a, t) ? slots.out : before.l2[t].out;
-  }
-  beside = free - before.l1_bytes;
-  auto at_last = beside + before.free_at_last;
-  for (size_t t = 0; t < b.travellers.size(); ++t) {
-    auto& slots = after.l1[t];
-    if (slots.in == 0 || (near(b, t) && slots.size > at_last) || !can_be_early(a, b, t)) continue;
-    const bool fits = !near(b, t) || slots.size <= beside;
-    const bool now = fits && !makes(a, b, t);
-    if (near(b, t)) at_last -= slots.size;
-    if (near(b, t) && fits) beside -= slots.size;
-    (!near(b, t) ? far : now ? ready : made) += near(b, t) ? slots.in : after.l2[t].in;
-  }
-  // Where it takes longer than the earlier one is quiet, that one waits for its own tiles, and may have to anyway.
-  const bool at_once = ready > before.quiet && before.tiles > 2;
-  const double coming = std::min(made, before.last) + std::min(ready, before.quiet) + std::min(far, before.sure);
-  const double in_before =
-      at_once ? std::max(0.0, ready - before.quiet - std::max(0.0, before.moving + ready - before.compute)) : 0;
-  going = std::min(going, after.first);
-  const double seen = after.waits + after.head + held_up - coming - (at_once ? ready - before.quiet : 0);
-  return {coming + going,
-          seen_before_kernels(after, seen) + seen_after_kernels(before, before.tail - going) + in_before};
-}
-
 // What hiding transfers may cost, as a part of the cycles. Where there is little memory, smaller tiles cost more than
 // estimated: less is paid for them.
 double hiding_may_cost(Bytes l1) {
@@ -288,20 +212,21 @@ void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candid
   auto planned = [&](size_t i, const Tiling& tiling) {
     return Planned{&nodes[i].problem, &tiling, travellers(nodes[i].problem), nodes[i].storage};
   };
+  const bool apart = options_.buffering == Buffering::Single;
   std::vector<Stage> stages(nodes.size());
   for (size_t i = 0; i < nodes.size(); ++i) {
     auto free = l1_free_[static_cast<size_t>(nodes[i].position)];
     std::vector<Planned> here;
     for (auto& tiling : *candidates[i]) {
       stages[i].cycles.push_back(tiling.cycles);
-      if (i == 0) stages[i].shown.push_back(seen_before_kernels(tiling, tiling.head + tiling.waits));
+      if (i == 0 && !apart) stages[i].shown.push_back(seen_before_kernels(tiling, tiling.head + tiling.waits));
       here.push_back(planned(i, tiling));
     }
     if (i == 0) continue;
     for (auto& earlier : *candidates[i - 1]) {
       auto before = planned(i - 1, earlier);
       auto& edges = stages[i].edges.emplace_back();
-      for (auto& later : here) edges.push_back(between(before, later, free));
+      for (auto& later : here) edges.push_back(apart ? Edge{} : between(before, later, free));
     }
   }
   auto path = hiding(stages, hiding_may_cost(nodes.empty() ? 0_B : std::ranges::max(l1_free_)));

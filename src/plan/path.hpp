@@ -16,8 +16,8 @@ using Edges = std::vector<std::vector<Edge>>;  // by the earlier choice, then by
 
 struct Stage {
   std::vector<double> cycles;  // by choice
-  std::vector<double> shown;   // by choice, whatever its neighbours are; empty: nothing
   Edges edges;                 // from the stage before; none of the first
+  std::vector<double> shown;   // by choice, whatever its neighbours are; empty: nothing
 };
 
 struct Path {

@@ -1,0 +1,106 @@
+#include "plan/neighbours.hpp"
+
+#include <algorithm>
+
+namespace tessera::plan {
+
+namespace {
+
+bool near(const Planned& node, size_t t) {
+  return node.tiling->l2[t].count == 0;
+}
+
+double seen_after_kernels(const Tiling& tiling, double waits) {
+  const double all = tiling.head + tiling.waits + tiling.tail;
+  return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * tiling.tail / all);
+}
+
+// The bus to L3 serves in order: how long the next node waits for its own second tile from there, which it asks for
+// when it begins, behind what this one sends late as its traveller t.
+double in_the_bus(const Tiling& node, size_t t, const Tiling& next) {
+  double most = 0;
+  for (auto& s : next.l2)
+    if (s.in > 0 && s.turns > 1) most = std::max(most, node.l2[t].out * node.l2[t].count - next.sure / s.turns);
+  return most;
+}
+
+// Transfers of the earlier node that may end in the time of the later one.
+struct Going {
+  double cycles = 0, held_up = 0;  // held_up: what the later one fetches from L3 meanwhile
+};
+Going going(const Planned& a, const Planned& b, Bytes free) {
+  auto &before = *a.tiling, &after = *b.tiling;
+  Going out;
+  auto beside = free - after.l1_bytes;
+  for (size_t t = 0; t < a.travellers.size(); ++t) {
+    auto& slots = before.l1[t];
+    if (slots.out == 0 || (near(a, t) && slots.size > beside)) continue;
+    if (!can_be_late(a, t, b) || !frees_the_bus(before, t, after)) continue;
+    out.held_up = std::max(out.held_up, in_the_bus(before, t, after));
+    if (near(a, t)) beside -= slots.size;
+    out.cycles += near(a, t) ? slots.out : before.l2[t].out;
+  }
+  return out;
+}
+
+// Transfers of the later node that may begin in the time of the earlier one.
+struct Coming {
+  double ready = 0;  // there when that one begins, and there is room for it
+  double made = 0;   // made by it, or without room before its last kernel
+  double far = 0;    // from L3
+};
+Coming coming(const Planned& a, const Planned& b, Bytes free) {
+  auto &before = *a.tiling, &after = *b.tiling;
+  Coming in;
+  auto beside = free - before.l1_bytes, at_last = beside + before.free_at_last;
+  for (size_t t = 0; t < b.travellers.size(); ++t) {
+    auto& slots = after.l1[t];
+    if (slots.in == 0 || (near(b, t) && slots.size > at_last) || !can_be_early(a, b, t)) continue;
+    if (!near(b, t)) {
+      in.far += after.l2[t].in;
+      continue;
+    }
+    const bool fits = slots.size <= beside;
+    (fits && !makes(a, b, t) ? in.ready : in.made) += slots.in;
+    at_last -= slots.size;
+    if (fits) beside -= slots.size;
+  }
+  return in;
+}
+
+}  // namespace
+
+// At either end of a node, waits are allowed as far as there is something to wait for.
+double seen_before_kernels(const Tiling& tiling, double waits) {
+  const double all = tiling.head + tiling.waits + tiling.tail;
+  return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * (1 - tiling.tail / all));
+}
+
+// A node that waits for its transfers anyway waits for these too.
+bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next) {
+  return node.moving < node.compute || in_the_bus(node, t, next) == 0;
+}
+
+bool makes(const Planned& before, const Planned& node, size_t t) {
+  for (size_t u = 0; u < before.travellers.size(); ++u)
+    if (before.travellers[u].out && before.storage[u] == node.storage[t]) return true;
+  return false;
+}
+
+Edge between(const Planned& a, const Planned& b, Bytes free) {
+  auto &before = *a.tiling, &after = *b.tiling;
+  if (before.nest.empty() || after.nest.empty()) return {};
+  const auto out = going(a, b, free);
+  const auto in = coming(a, b, free);
+  const double left = std::min(out.cycles, after.first);
+  const double come = std::min(in.made, before.last) + std::min(in.ready, before.quiet) + std::min(in.far, before.sure);
+  // What takes longer than the earlier one is quiet is asked for at once: that one then waits for its own tiles, and
+  // may have to anyway.
+  const double late = before.tiles > 2 ? std::max(0.0, in.ready - before.quiet) : 0;
+  const double bound = std::max(0.0, before.moving + in.ready - before.compute);
+  const double seen = after.waits + after.head + out.held_up - come - late;
+  return {come + left, seen_before_kernels(after, seen) + seen_after_kernels(before, before.tail - left) +
+                           std::max(0.0, late - bound)};
+}
+
+}  // namespace tessera::plan
