@@ -1,5 +1,5 @@
-// Transfers hide: waiting beyond what max(compute, DMA) makes unavoidable is a small part of the time of transfers, in
-// sum and for nearly all operators; measured on the virtual chip.
+// Transfers hide: waiting beyond what max(compute, DMA) makes unavoidable is less than a tenth of the time of
+// transfers, in sum and for every operator; measured on the virtual chip.
 #include "support/session.hpp"
 
 namespace tessera::test {
@@ -10,15 +10,13 @@ class Waits : public Session, public testing::WithParamInterface<std::string> {}
 TEST_P(Waits, AreATenthOfTheTimeOfTransfersAtMost) {
   const auto run = json({"train", GetParam(), "--l1", "64k", "--steps", "1"});
   double dma = 0, excess = 0;
-  int over = 0, all = 0;
   for (auto& op : run["operators"]) {
     const double moving = op["dma_cycles"]["any"], waiting = op["excess_wait_cycles"];
-    dma += moving, excess += waiting, ++all;
-    over += waiting > 0.1 * moving ? 1 : 0;
+    dma += moving, excess += waiting;
+    EXPECT_LE(waiting, 0.1 * moving) << op["name"];
   }
   EXPECT_GT(dma, 0);
   EXPECT_LT(excess, 0.1 * dma) << excess << " of " << dma;
-  EXPECT_LT(over, all / 8) << "operators of " << all;
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, Waits, testing::Values("resnet8", "cct"));

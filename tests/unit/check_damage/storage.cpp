@@ -70,7 +70,28 @@ void mirror(Case& c, size_t i) {
 }
 
 bool together(const plan::Lifetime& a, const plan::Lifetime& b) {
-  return a.first <= b.last && b.first <= a.last;
+  return a.begin() < b.end() && b.begin() < a.end();
+}
+
+// Whether some other part stands in the way of a part of a buffer that lives for that time.
+bool in_the_way(const Schedule& schedule, const Buffer& b, const Stand& stand) {
+  for (auto& other : schedule.buffers)
+    for (auto& [place, size] : other.parts()) {
+      if (other.level != b.level || place.offset + size <= stand.offset || stand.offset + b.slot_size <= place.offset)
+        continue;
+      if ((other.name != b.name || place.offset != stand.offset) && together(place.life, stand.life)) return true;
+    }
+  return false;
+}
+
+// Changes the life of each slot in turn, where somebody else has its place before or after.
+template <class F>
+bool other_half(const Schedule& schedule, Buffer& b, F change) {
+  auto first = b.stand(0);
+  if (change(first.life) && in_the_way(schedule, b, first)) return b.life = first.life, true;
+  if (!b.second) return false;
+  auto second = *b.second;
+  return change(second.life) && in_the_way(schedule, b, second) && (b.second = second, true);
 }
 
 // The next buffer in memory that lives at the same time, or -1.
@@ -274,6 +295,12 @@ std::vector<Damage> damages_of_plan() {
   all.push_back(each_slots("second slot lives at another time", [](const Subject& s, Case&, Buffer& b, size_t i) {
     const bool used = s.trace.buffer_slots.at(static_cast<int32_t>(i)).size() > 1;
     return b.second && used && (b.second->life = {b.second->life.last + 1, b.second->life.last + 1}, true);
+  }));
+  all.push_back(each_slots("slot taken before its last kernel", [](const Subject& s, Case&, Buffer& b, size_t) {
+    return other_half(s.correct.schedule, b, [](auto& life) { return std::exchange(life.late_start, false); });
+  }));
+  all.push_back(each_slots("slot kept for the last kernel", [](const Subject& s, Case&, Buffer& b, size_t) {
+    return other_half(s.correct.schedule, b, [](auto& life) { return std::exchange(life.early_end, false); });
   }));
   all.push_back(
       each_slots("slots in another memory", [](const Subject&, Case&, Buffer& b, size_t) { return ++b.level, true; }));

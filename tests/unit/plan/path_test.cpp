@@ -23,6 +23,11 @@ TEST(Path, HidesWaitsForUpToThePartThatItMayCost) {
   EXPECT_EQ(hiding(hides_for(11), 0.02).picks[1], 1u);
 }
 
+TEST(Path, CountsWhatTheFirstStageShows) {
+  std::vector<Stage> stages{{{500, 504}, {}, {30, 0}}, {{500}, {{{0, 0}}, {{0, 0}}}}};
+  EXPECT_EQ(hiding(stages, 0.01).picks[0], 1u);
+}
+
 TEST(Path, OfNothingIsNothing) {
   EXPECT_TRUE(hiding({}, 0.01).picks.empty());
 }

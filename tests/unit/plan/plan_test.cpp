@@ -138,10 +138,15 @@ TEST(Plan, FitsTheBudgetItWasGiven) {
 TEST(Plan, DoubleBuffersOnlyWhereThereIsSomethingToOverlap) {
   auto p = program("mlp:16-8-4");
   auto plan = make_plan(p, siracusa(), {.buffering = Buffering::Double}).value();
-  for (auto& node : plan.nodes)
+  int64_t whole = 0;
+  for (auto& node : plan.nodes) {
+    if (node.tiles > 1) continue;
+    ++whole;
     for (auto* operands : {&node.inputs, &node.outputs})
       for (auto& operand : *operands)
         for (auto& hop : operand.hops) EXPECT_EQ(hop.slots, 1) << "one tile: a second slot would be memory for nothing";
+  }
+  EXPECT_GT(whole, 8);
 }
 
 TEST(Plan, ForcedDoubleGivesTwoSlotsToAllThatChanges) {
