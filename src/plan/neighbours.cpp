@@ -76,9 +76,9 @@ double seen_before_kernels(const Tiling& tiling, double waits) {
   return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * (1 - tiling.tail / all));
 }
 
-// A node that waits for its transfers anyway waits for these too.
+// A node that waits for its transfers anyway waits for these too, rather than one that would not have to.
 bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next) {
-  return node.moving < node.compute || in_the_bus(node, t, next) == 0;
+  return node.moving < node.compute || next.moving >= next.compute || in_the_bus(node, t, next) == 0;
 }
 
 bool makes(const Planned& before, const Planned& node, size_t t) {
