@@ -81,6 +81,10 @@ bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next) {
   return node.moving < node.compute || next.moving >= next.compute || in_the_bus(node, t, next) == 0;
 }
 
+bool asks_at_once(const Tiling& host, double cycles) {
+  return cycles > host.quiet && host.tiles > 2;
+}
+
 bool makes(const Planned& before, const Planned& node, size_t t) {
   for (size_t u = 0; u < before.travellers.size(); ++u)
     if (before.travellers[u].out && before.storage[u] == node.storage[t]) return true;
@@ -94,9 +98,7 @@ Edge between(const Planned& a, const Planned& b, Bytes free) {
   const auto in = coming(a, b, free);
   const double left = std::min(out.cycles, after.first);
   const double come = std::min(in.made, before.last) + std::min(in.ready, before.quiet) + std::min(in.far, before.sure);
-  // What takes longer than the earlier one is quiet is asked for at once: that one then waits for its own tiles, and
-  // may have to anyway.
-  const double late = before.tiles > 2 ? std::max(0.0, in.ready - before.quiet) : 0;
+  const double late = asks_at_once(before, in.ready) ? in.ready - before.quiet : 0;
   const double bound = std::max(0.0, before.moving + in.ready - before.compute);
   const double seen = after.waits + after.head + out.held_up - come - late;
   return {come + left, seen_before_kernels(after, seen) + seen_after_kernels(before, before.tail - left) +

@@ -18,6 +18,10 @@ double seen_before_kernels(const Tiling& tiling, double waits);
 // Whether what a node sends to L3 late, as its traveller t, is out of the way of what the next one fetches from there.
 bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next);
 
+// Whether early transfers that take so long are asked for in the first step of their host, and not when it is quiet: it
+// then waits for its own tiles, and may have to anyway.
+bool asks_at_once(const Tiling& host, double cycles);
+
 // Whether a node makes what the next one fetches as its traveller t.
 bool makes(const Planned& before, const Planned& node, size_t t);
 

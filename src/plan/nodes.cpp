@@ -329,7 +329,7 @@ void Chain::overlap(const std::vector<TiledNode*>& nodes, size_t optimizer) cons
       taken.push_back(&guest);
       if (!guest.late && !far && guest.ready && !guest.node->at_last[guest.traveller]) coming += guest.cycles;
     }
-    nodes[i]->at_once = coming > nodes[i]->tiling.quiet && nodes[i]->tiling.tiles > 2;
+    nodes[i]->at_once = asks_at_once(nodes[i]->tiling, coming);
   }
 }
 
