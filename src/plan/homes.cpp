@@ -24,22 +24,29 @@ bool problems_reach_l3(const std::vector<NodeProblem>& problems) {
   return std::ranges::all_of(problems, [](auto& p) { return p.is_view() || p.problem.l2.engine != nullptr; });
 }
 
-Traffic::Traffic(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages)
-    : touched_(storages.storages.size()), harness_(storages.storages.size()), nodes_(problems.size()) {
-  auto touch = [&](TensorId t, int32_t position) {
-    auto id = t ? storages.storage_of[static_cast<size_t>(t.index)] : StorageId{};
-    if (id.index < 0) return;
-    auto& list = touched_[static_cast<size_t>(id.index)];
-    if (list.empty() || list.back() != position) list.push_back(position);
-  };
+Traffic::Traffic(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages,
+                 int64_t accumulate)
+    : touched_(storages.storages.size()),
+      transfers_(storages.storages.size()),
+      harness_(storages.storages.size()),
+      nodes_(problems.size()) {
   for (size_t n = 0; n < problems.size(); ++n) {
     if (problems[n].is_view()) continue;
     auto& node = program.graph.nodes()[n];
     auto& map = problems[n].problem.map;
-    for (size_t i = 0; i < map.inputs.size(); ++i)
-      if (map.inputs[i].present) touch(node.inputs[i], static_cast<int32_t>(n));
-    for (size_t o = 0; o < map.outputs.size(); ++o)
-      if (map.outputs[o].present) touch(node.outputs[o], static_cast<int32_t>(n));
+    const auto at = static_cast<int32_t>(n);
+    const auto share = node.phase == Phase::Optimizer ? 1.0 / static_cast<double>(accumulate) : 1.0;
+    auto touch = [&](TensorId t, const ops::OperandMap& operand, bool in) {
+      auto id = t && operand.present ? storages.storage_of[static_cast<size_t>(t.index)] : StorageId{};
+      if (id.index < 0) return;
+      auto& list = touched_[static_cast<size_t>(id.index)];
+      // What the last node made or read comes back before anything can be done with it: nothing hides that.
+      const bool at_once = in && !list.empty() && list.back() == at - 1;
+      if (list.empty() || list.back() != at) list.push_back(at);
+      transfers_[static_cast<size_t>(id.index)] += at_once ? 2 * share : share;
+    };
+    for (size_t i = 0; i < map.inputs.size(); ++i) touch(node.inputs[i], map.inputs[i], true);
+    for (size_t o = 0; o < map.outputs.size(); ++o) touch(node.outputs[o], map.outputs[o], false);
   }
   auto mark = [&](TensorId t) {
     auto id = t ? storages.storage_of[static_cast<size_t>(t.index)] : StorageId{};
@@ -62,15 +69,18 @@ bool move_out(Storages& storages, const Traffic& traffic, Bytes budget, int roun
   while (static_cast<double>(live[peak()].count) > target) {
     if (!has_l3) return false;
     auto at = static_cast<int32_t>(peak());
-    // The least traffic for a byte of room at the peak; what the node at the peak touches comes back as its tiles.
+    const auto excess = static_cast<double>(live[peak()].count) - target;
+    // The least traffic for a byte of room at the peak; what the node at the peak touches comes back as its tiles, and
+    // a byte beyond the excess is worth nothing: several small ones go before one that is far too large.
     Storage* victim = nullptr;
     double least = 0;
     for (size_t s = 0; s < all.size(); ++s) {
       if (all[s].level != kL2 || all[s].life.first > at || all[s].life.last < at || all[s].members.empty()) continue;
-      auto touches = static_cast<double>(traffic.positions(s).size());
-      if (std::ranges::count(traffic.positions(s), at)) touches += 8;
-      auto small = 4096.0 / static_cast<double>(std::max<int64_t>(1, all[s].size.count));  // a transfer has its price
-      auto price = touches * (1 + small);
+      auto transfers = traffic.transfers(s);
+      if (std::ranges::count(traffic.positions(s), at)) transfers += 8;
+      auto size = static_cast<double>(std::max<int64_t>(1, all[s].size.count));
+      constexpr double kTransfer = 32768;  // the price of one, however small: what it waits for, and its tiles
+      auto price = transfers * (size + kTransfer) / std::min(size, excess);
       if (!victim || price < least || (price == least && all[s].size > victim->size)) victim = &all[s], least = price;
     }
     if (!victim) return moved;

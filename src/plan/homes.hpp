@@ -17,13 +17,17 @@ bool problems_reach_l3(const std::vector<NodeProblem>& problems);
 // How often nodes touch each storage, and where.
 class Traffic {
  public:
-  Traffic(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages);
+  // An update happens once in `accumulate` micro-batches.
+  Traffic(const train::Program& program, const std::vector<NodeProblem>& problems, const Storages& storages,
+          int64_t accumulate);
   const std::vector<int32_t>& positions(size_t storage) const { return touched_[storage]; }
-  bool harness(size_t storage) const { return harness_[storage]; }  // reads or writes it between runs
+  double transfers(size_t storage) const { return transfers_[storage]; }  // of all of it, in a micro-batch
+  bool harness(size_t storage) const { return harness_[storage]; }        // reads or writes it between runs
   size_t nodes() const { return nodes_; }
 
  private:
   std::vector<std::vector<int32_t>> touched_;
+  std::vector<double> transfers_;
   std::vector<bool> harness_;
   size_t nodes_ = 0;
 };

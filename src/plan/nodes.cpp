@@ -201,11 +201,12 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
                       to_string(n.op), p.l1.budget.count, p.l2.budget.count);
 }
 
-// What hiding transfers may cost, as a part of the cycles. Where there is little memory, smaller tiles cost more than
-// estimated: less is paid for them.
-double hiding_may_cost(Bytes l1) {
-  constexpr double kMost = 0.06, kByKilobyte = 0.0011;
-  return std::min(kMost, kByKilobyte * static_cast<double>(l1.count) / 1024);
+// Where there is little memory, smaller tiles cost more than estimated: less is paid for them. Where there is much,
+// most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves.
+HidingPrice hiding_price(Bytes l1) {
+  constexpr double kMost = 0.06, kByKilobyte = 0.0011, kForACycle = 2.2, kScarce = 64;
+  const double kilobytes = static_cast<double>(l1.count) / 1024;
+  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * std::min(1.0, kScarce / kilobytes)};
 }
 
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
@@ -229,7 +230,7 @@ void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candid
       for (auto& later : here) edges.push_back(apart ? Edge{} : between(before, later, free));
     }
   }
-  auto path = hiding(stages, hiding_may_cost(nodes.empty() ? 0_B : std::ranges::max(l1_free_)));
+  auto path = hiding(stages, hiding_price(nodes.empty() ? 0_B : std::ranges::max(l1_free_)));
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i].tiling = (*candidates[i])[path.picks[i]];
 }
 

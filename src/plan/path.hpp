@@ -21,14 +21,19 @@ struct Stage {
 };
 
 struct Path {
-  double cycles = 0;
+  double cycles = 0, shown = 0;
   std::vector<size_t> picks;  // by stage
 };
 
 // The cheapest where a wait that shows costs so many cycles more.
 Path shortest(const std::vector<Stage>& stages, double weight);
 
-// The one that shows the least, as far as a part of the fastest one's cycles pays for it.
-Path hiding(const std::vector<Stage>& stages, double may_cost);
+// What hiding waits may cost: a part of the fastest way's cycles, and so many cycles for one that is hidden.
+struct HidingPrice {
+  double part = 0, a_cycle = 0;
+};
+
+// The one that shows the least at that price.
+Path hiding(const std::vector<Stage>& stages, HidingPrice most);
 
 }  // namespace tessera::plan

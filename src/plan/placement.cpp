@@ -88,7 +88,7 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
   if (most > room)
     return does_not_fit("{} bytes of tensors are alive at once; L1, L2 and L3 have room for {}", most.count,
                         room.count);
-  Traffic traffic(program, problems, storages);
+  Traffic traffic(program, problems, storages, options.accumulate);
   // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not.
   std::optional<Error> refused;
   const auto positions = program.graph.nodes().size();
