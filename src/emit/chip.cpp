@@ -72,9 +72,11 @@ std::string memory_text(const Source& source) {
 // A command is a byte there (chip/calls.h). The arena may take all that the stacks leave of L1, hence a part of a
 // stack.
 int64_t near_bytes(const Source& source) {
-  constexpr int64_t most_commands = 128, queues = 40;  // of the external RAM (chip/ram.c)
-  const int64_t commands = source.schedule.handles;
-  return source.plan.stack_level == 0 && commands <= most_commands ? align_up(Bytes(commands + queues), 16).count : 0;
+  constexpr int64_t most_commands = 128;
+  constexpr auto queues = 40_B;  // of the external RAM (chip/ram.c); the arena stands between them and the commands
+  const Bytes commands(source.schedule.handles);
+  if (source.plan.stack_level != 0 || commands.count > most_commands) return 0;
+  return (align_up(queues, 16) + align_up(commands, 16)).count;
 }
 
 bool data_in_ram(const Source& source) {

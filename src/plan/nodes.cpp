@@ -204,9 +204,9 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
 // Where there is little memory, smaller tiles cost more than estimated: less is paid for them. Where there is much,
 // most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves.
 HidingPrice hiding_price(Bytes l1) {
-  constexpr double kMost = 0.06, kByKilobyte = 0.0011, kForACycle = 2.2, kScarce = 64;
-  const double kilobytes = static_cast<double>(l1.count) / 1024;
-  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * std::min(1.0, kScarce / kilobytes)};
+  constexpr double kMost = 0.06, kByKilobyte = 0.0011, kForACycle = 32, kScarce = 64;
+  const double kilobytes = static_cast<double>(l1.count) / 1024, scarce = std::min(1.0, kScarce / kilobytes);
+  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * scarce * scarce * scarce};
 }
 
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {

@@ -7,7 +7,7 @@ namespace tessera::plan {
 
 Path shortest(const std::vector<Stage>& stages, double weight) {
   struct Stop {
-    double price = 0, cycles = 0, shown = 0;
+    double price = 0, cycles = 0;
     size_t from = 0;
   };
   std::vector<std::vector<Stop>> stops(stages.size());
@@ -17,17 +17,15 @@ Path shortest(const std::vector<Stage>& stages, double weight) {
       for (size_t b = 0; i > 0 && b < stops[i - 1].size(); ++b) {
         auto& edge = stages[i].edges[b][c];
         auto price = stops[i - 1][b].price + weight * edge.shown - edge.saved;
-        if (price < best.price)
-          best = {price, stops[i - 1][b].cycles - edge.saved, stops[i - 1][b].shown + edge.shown, b};
+        if (price < best.price) best = {price, stops[i - 1][b].cycles - edge.saved, b};
       }
       const double own = stages[i].cycles[c], shown = stages[i].shown.empty() ? 0 : stages[i].shown[c];
-      stops[i].push_back({best.price + own + weight * shown, best.cycles + own, best.shown + shown, best.from});
+      stops[i].push_back({best.price + own + weight * shown, best.cycles + own, best.from});
     }
   Path path{.picks = std::vector<size_t>(stages.size())};
   if (stages.empty()) return path;
   auto at = static_cast<size_t>(std::ranges::min_element(stops.back(), {}, &Stop::price) - stops.back().begin());
   path.cycles = stops.back()[at].cycles;
-  path.shown = stops.back()[at].shown;
   for (size_t i = stages.size(); i-- > 0; at = stops[i][at].from) path.picks[i] = at;
   return path;
 }
@@ -37,10 +35,10 @@ Path hiding(const std::vector<Stage>& stages, HidingPrice most) {
   auto chosen = fastest;
   // Past the first weight that is too dear, what a lighter one buys may still be cheap: the steps are halved.
   double weight = 0;
-  for (double step = 64; step >= 0.25; step /= 2) {
+  for (double step = most.a_cycle; step >= 0.25; step /= 2) {
+    if (weight + step > most.a_cycle) continue;
     auto path = shortest(stages, weight + step);
-    const auto cost = path.cycles - fastest.cycles, hidden = fastest.shown - path.shown;
-    if (cost > std::min(most.part * fastest.cycles, most.a_cycle * hidden)) continue;
+    if (path.cycles > (1 + most.part) * fastest.cycles) continue;
     weight += step;
     chosen = std::move(path);
   }

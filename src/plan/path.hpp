@@ -21,14 +21,14 @@ struct Stage {
 };
 
 struct Path {
-  double cycles = 0, shown = 0;
+  double cycles = 0;
   std::vector<size_t> picks;  // by stage
 };
 
 // The cheapest where a wait that shows costs so many cycles more.
 Path shortest(const std::vector<Stage>& stages, double weight);
 
-// What hiding waits may cost: a part of the fastest way's cycles, and so many cycles for one that is hidden.
+// What hiding waits may cost: a part of the fastest way's cycles in all, and so many cycles for any one that is hidden.
 struct HidingPrice {
   double part = 0, a_cycle = 0;
 };

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <set>
 #include <sstream>
 
 #include "support/compiled.hpp"
@@ -65,6 +66,29 @@ TEST(Project, CompilesWithoutAWarningUnderGccAndClang) {
     }
   }
   if (compilers == 0) GTEST_SKIP() << "no C compiler here";
+}
+
+// The queues of the external RAM, the arena and the commands of the DMA, each from a multiple of 16 on: what stands
+// beside the arena is taken from the controller's stack, or an arena that is full to the last byte does not link.
+TEST(Project, WhatStandsBesideTheArenaIsTakenFromAStack) {
+  std::set<int> commands_seen;
+  for (const char* model : {"mlp:7-5-3", "mlp:40-30-20-10", "dscnn", "resnet8"}) {
+    auto network = compile_network({.model = model});
+    ASSERT_TRUE(network) << network.error().text();
+    auto project = network->project();
+    ASSERT_TRUE(project) << project.error().text();
+    auto number = [&](const char* path, std::string_view before) {
+      std::string_view text = project->find(path)->bytes;
+      auto at = text.find(before);
+      return at == std::string_view::npos ? -1 : std::atoi(text.data() + at + before.size());
+    };
+    const int commands = number("network.c", "PI_CL_L1 static pi_cl_dma_cmd_t dma[");
+    const int stack = number("chip/memory.ld", "__controller_stack_bytes = ");
+    ASSERT_GT(commands, 0) << model;
+    EXPECT_EQ(2048 - stack, 48 + (commands + 15) / 16 * 16) << model << ": " << commands << " commands";
+    commands_seen.insert(commands % 16);
+  }
+  EXPECT_GT(commands_seen.size(), 2u);
 }
 
 TEST(Project, TheMakefileAsksForTheStrictestWarnings) {

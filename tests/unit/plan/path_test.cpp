@@ -18,29 +18,29 @@ std::vector<Stage> hides_for(double extra) {
 }
 
 TEST(Path, HidesWaitsForUpToThePartThatItMayCost) {
-  EXPECT_EQ(hiding(hides_for(9), {0.01, 10}).picks[1], 1u);
-  EXPECT_EQ(hiding(hides_for(11), {0.01, 10}).picks[1], 0u);
-  EXPECT_EQ(hiding(hides_for(11), {0.02, 10}).picks[1], 1u);
+  EXPECT_EQ(hiding(hides_for(9), {0.01, 64}).picks[1], 1u);
+  EXPECT_EQ(hiding(hides_for(11), {0.01, 64}).picks[1], 0u);
+  EXPECT_EQ(hiding(hides_for(11), {0.02, 64}).picks[1], 1u);
 }
 
 TEST(Path, PaysSoMuchForACycleThatIsHidden) {
-  EXPECT_EQ(hiding(hides_for(9), {0.5, 0.31}).picks[1], 1u);
-  EXPECT_EQ(hiding(hides_for(9), {0.5, 0.29}).picks[1], 0u);
+  EXPECT_EQ(hiding(hides_for(9), {0.5, 0.5}).picks[1], 1u);
+  EXPECT_EQ(hiding(hides_for(9), {0.5, 0.25}).picks[1], 0u);
 }
 
 TEST(Path, CountsWhatTheFirstStageShows) {
   std::vector<Stage> stages{{{500, 504}, {}, {30, 0}}, {{500}, {{{0, 0}}, {{0, 0}}}}};
-  EXPECT_EQ(hiding(stages, {0.01, 10}).picks[0], 1u);
+  EXPECT_EQ(hiding(stages, {0.01, 64}).picks[0], 1u);
 }
 
 TEST(Path, OfNothingIsNothing) {
-  EXPECT_TRUE(hiding({}, {0.01, 10}).picks.empty());
+  EXPECT_TRUE(hiding({}, {0.01, 64}).picks.empty());
 }
 
 TEST(Path, BuysWhatIsCheapWhereTheRestIsTooDear) {
   std::vector<Stage> stages{
       {{500}, {}}, {{500, 502}, {{{0, 30}, {0, 0}}}}, {{500, 700}, {{{0, 300}, {0, 0}}, {{0, 300}, {0, 0}}}}};
-  EXPECT_EQ(hiding(stages, {0.01, 10}).picks, (std::vector<size_t>{0, 1, 0}));
+  EXPECT_EQ(hiding(stages, {0.01, 64}).picks, (std::vector<size_t>{0, 1, 0}));
 }
 
 }  // namespace
