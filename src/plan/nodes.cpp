@@ -202,11 +202,21 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
 }
 
 // Where there is little memory, smaller tiles cost more than estimated: less is paid for them. Where there is much,
-// most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves.
-HidingPrice hiding_price(Bytes l1) {
-  constexpr double kMost = 0.06, kByKilobyte = 0.0011, kForACycle = 32, kScarce = 64;
+// most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves. And where
+// the bus to L3 is busy most of the time, what hides from one operator shows in another.
+HidingPrice hiding_price(Bytes l1, double busy) {
+  constexpr double kMost = 0.06, kByKilobyte = 0.0011, kForACycle = 32, kScarce = 64, kFree = 0.2, kTaken = 0.4;
   const double kilobytes = static_cast<double>(l1.count) / 1024, scarce = std::min(1.0, kScarce / kilobytes);
-  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * scarce * scarce * scarce};
+  const double idle = std::clamp((kTaken - busy) / (kTaken - kFree), 0.0, 1.0);
+  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * scarce * scarce * scarce * idle};
+}
+
+// The part of its time in which the bus to L3 is busy on a way through the candidates.
+double busy_bus(const std::vector<const Candidates*>& candidates, const Path& path) {
+  double busy = 0;
+  for (size_t i = 0; i < candidates.size(); ++i)
+    for (auto& slots : (*candidates[i])[path.picks[i]].l2) busy += (slots.in + slots.out) * slots.turns;
+  return path.cycles <= 0 ? 0 : busy / path.cycles;
 }
 
 void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candidates*>& candidates) const {
@@ -230,7 +240,8 @@ void Chain::choose(std::vector<TiledNode>& nodes, const std::vector<const Candid
       for (auto& later : here) edges.push_back(apart ? Edge{} : between(before, later, free));
     }
   }
-  auto path = hiding(stages, hiding_price(nodes.empty() ? 0_B : std::ranges::max(l1_free_)));
+  const auto l1 = nodes.empty() ? 0_B : std::ranges::max(l1_free_);
+  auto path = hiding(stages, hiding_price(l1, busy_bus(candidates, shortest(stages, 0))));
   for (size_t i = 0; i < nodes.size(); ++i) nodes[i].tiling = (*candidates[i])[path.picks[i]];
 }
 
