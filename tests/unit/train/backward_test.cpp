@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <random>
 
@@ -149,6 +150,22 @@ TEST(Trainable, Patterns) {
   EXPECT_FALSE(matches("a?c", "ac"));
   EXPECT_FALSE(matches("a*b", "abc"));
   EXPECT_TRUE(matches("*.b*s", "fc.1.bias"));
+}
+
+// A large gradient needs memory until it is in its accumulator.
+TEST(Backward, LargeGradientsGoToTheirAccumulatorsAtOnce) {
+  auto program = trained("mlp:128-64-64-3");
+  auto& nodes = program.graph.nodes();
+  int large = 0;
+  for (size_t n = 1; n < nodes.size(); ++n) {
+    if (to_string(nodes[n].op) != "com.microsoft.InPlaceAccumulatorV2") continue;
+    auto gradient = nodes[n].inputs[1];
+    if (program.graph.at(gradient).type.bytes() < 16384_B) continue;
+    ++large;
+    EXPECT_EQ(std::ranges::count(nodes[n - 1].outputs, gradient), 1)
+        << nodes[n].name << " follows " << nodes[n - 1].name;
+  }
+  EXPECT_EQ(large, 2);
 }
 
 }  // namespace
