@@ -36,8 +36,10 @@ std::string header_text(const Source& source) {
   const std::pair<const char*, uint32_t> bases[] = {
       {"CLUSTER", r.cluster},     {"EVENT_UNIT", r.event_unit},     {"DMA", r.dma},        {"UDMA", r.udma},
       {"FC_ICACHE", r.fc_icache}, {"FC_INTERRUPT", r.fc_interrupt}, {"STDOUT", r.stdout_}, {"EXIT", r.exit}};
-  text += fmt::format("#define TS_CHIP_NEAR{} /* of the runtime's data: what the cluster uses often */\n\n",
-                      near_bytes(source) > 0 ? " PI_CL_L1" : "");
+  text += fmt::format(
+      "/* Of the runtime's data: what the cluster uses often. A build that watches needs that room for its stack. */\n"
+      "#ifdef TS_CHIP_SANITIZE\n#define TS_CHIP_NEAR\n#else\n#define TS_CHIP_NEAR{}\n#endif\n\n",
+      near_bytes(source) > 0 ? " PI_CL_L1" : "");
   for (auto& [name, base] : bases) text += fmt::format("#define TS_CHIP_{} {}u\n", name, hex(base));
   return text + "\n#endif\n";
 }
@@ -55,9 +57,9 @@ std::string memory_text(const Source& source) {
                       l2.size.count - skipped);
   text += fmt::format("}}\nREGION_ALIAS(\"STACKS\", {})\n\n", source.plan.stack_level == 0 ? "L1" : "L2");
   text += fmt::format(
-      "__controller_stack_bytes = {};\n__worker_stack_bytes = {};\n__worker_count = {};\n"
-      "__fc_stack_bytes = {};\n",
-      t.stacks.controller.count - near_bytes(source), t.stacks.worker.count,
+      "__controller_stack_bytes = {} - (DEFINED(ts_broken_rule) ? 0 : {});\n__worker_stack_bytes = {};\n"
+      "__worker_count = {};\n__fc_stack_bytes = {};\n",
+      t.stacks.controller.count, near_bytes(source), t.stacks.worker.count,
       source.plan.cores - (t.controller_works ? 1 : 0), t.stacks.fabric_controller.count);
   text += in_ram
               ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
