@@ -179,6 +179,11 @@ Result<void> Layout::place(int level) {
           {.id = t.name, .lower = t.life.begin(), .upper = t.life.end(), .size = t.size, .alignment = t.alignment});
     }
     TRY(auto solution, allocation::allocate(problem));
+    // What fits is enough, but what is looked at should be as low as it can easily be.
+    constexpr double kLoose = 1.03;
+    if (static_cast<double>(solution.height.count) > kLoose * static_cast<double>(solution.lower_bound.count)) {
+      TRY(solution, allocation::allocate(problem, {.minimize = true, .steps = 2000}));
+    }
     for (size_t i = 0; i < placed.size(); ++i)
       for (auto* offset : placed[i]->offsets) *offset = solution.offsets[i + 1];
     arena.size = solution.height;
