@@ -264,6 +264,14 @@ TEST(Plan, LiveStoragesShareMemoryOverTime) {
   EXPECT_GE(plan.arenas[1].size, plan.arenas[1].lower_bound);
 }
 
+// The first packing of dscnn's L1 that fits is 13 % above what is alive at once.
+TEST(Plan, ArenasAreNotMuchLargerThanWhatIsAliveAtOnce) {
+  auto plan = make_plan(program("dscnn", 1), siracusa(), {}).value();
+  for (auto& arena : plan.arenas)
+    EXPECT_LE(static_cast<double>(arena.size.count), 1.03 * static_cast<double>(arena.lower_bound.count))
+        << "level " << arena.level;
+}
+
 TEST(Plan, ABudgetBeyondTheChipIsAnInputError) {
   auto plan = make_plan(program("mlp:5-4-3"), siracusa(), {.l1 = Bytes(1 << 30)});
   ASSERT_FALSE(plan);
