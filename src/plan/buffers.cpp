@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
+#include <limits>
 #include <map>
 
 namespace tessera::plan {
@@ -142,7 +144,8 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   cost.compute = kernels_ + kSureOverhead * overhead;
   cost.sure = cost.compute / kUnderKernels;
   cost.cycles = cost.head + serial + alone.together() +
-                std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(), far.in + far.out}) +
+                std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(),
+                          far.in + far.out + idle_bus(twice, cost.busy / tiles_)}) +
                 cost.tail;
   const double moving = std::max(engine[1].together(), engine[0].in + engine[0].out);
   cost.moving = moving;
@@ -170,6 +173,19 @@ double Buffers::second_tiles(uint32_t twice, double kernel) const {
     waits += most;
   }
   return waits;
+}
+
+// Where nothing comes from L3, the bus to it stands still until the first outer tile is made. (Where nothing goes
+// there, what the next operator fetches comes while the last one is used.)
+double Buffers::idle_bus(uint32_t twice, double kernel) const {
+  double least = std::numeric_limits<double>::infinity();  // kernels of an outer tile that goes
+  for (size_t i = 0; i < lanes_.size(); ++i) {
+    auto& lane = lanes_[i];
+    if (lane.l1 || !(twice >> i & 1)) continue;
+    if (lane.in > 0) return 0;
+    least = std::min(least, tiles_ / lane.turns);
+  }
+  return std::isinf(least) ? 0 : least * kernel;
 }
 
 // With one slot in L2, nothing goes on to L1 before the next tile has come, and that comes when the last has left L1.

@@ -40,6 +40,7 @@ class Buffers {
  private:
   double at_each_turn(size_t far, uint32_t twice) const;
   double second_tiles(uint32_t twice, double kernel) const;
+  double idle_bus(uint32_t twice, double kernel) const;
   bool queue_holds(uint32_t twice) const;
   bool carries_on(uint32_t twice) const;
 

@@ -15,12 +15,18 @@ double seen_after_kernels(const Tiling& tiling, double waits) {
   return all <= 0 ? 0 : std::max(0.0, waits - tiling.allowed * tiling.tail / all);
 }
 
-// The bus to L3 serves in order: how long the next node waits for its own second tile from there, which it asks for
-// when it begins, behind what this one sends late as its traveller t.
-double in_the_bus(const Tiling& node, size_t t, const Tiling& next) {
+// The bus to L3 serves in order: how long the next node waits for what it asks for when it begins, behind what this one
+// sends late as its traveller t. That is its second tile from there, which it does not want yet; or the first one,
+// where this node makes it.
+double in_the_bus(const Planned& node, size_t t, const Planned& next) {
+  const double sent = node.tiling->l2[t].out * node.tiling->l2[t].count;
   double most = 0;
-  for (auto& s : next.l2)
-    if (s.in > 0 && s.turns > 1) most = std::max(most, node.l2[t].out * node.l2[t].count - next.sure / s.turns);
+  for (size_t u = 0; u < next.tiling->l2.size(); ++u) {
+    auto& s = next.tiling->l2[u];
+    if (s.in <= 0) continue;
+    const bool first = makes(node, next, u);
+    if (first || s.turns > 1) most = std::max(most, sent - (first ? 0 : next.tiling->sure / s.turns));
+  }
   return most;
 }
 
@@ -35,8 +41,8 @@ Going going(const Planned& a, const Planned& b, Bytes free) {
   for (size_t t = 0; t < a.travellers.size(); ++t) {
     auto& slots = before.l1[t];
     if (slots.out == 0 || (near(a, t) && slots.size > beside)) continue;
-    if (!can_be_late(a, t, b) || !frees_the_bus(before, t, after)) continue;
-    out.held_up = std::max(out.held_up, in_the_bus(before, t, after));
+    if (!can_be_late(a, t, b) || !frees_the_bus(a, t, b)) continue;
+    out.held_up = std::max(out.held_up, in_the_bus(a, t, b));
     if (near(a, t)) beside -= slots.size;
     out.cycles += near(a, t) ? slots.out : before.l2[t].out;
   }
@@ -77,8 +83,9 @@ double seen_before_kernels(const Tiling& tiling, double waits) {
 }
 
 // A node that waits for its transfers anyway waits for these too, rather than one that would not have to.
-bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next) {
-  return node.moving < node.compute || next.moving >= next.compute || in_the_bus(node, t, next) == 0;
+bool frees_the_bus(const Planned& node, size_t t, const Planned& next) {
+  return node.tiling->moving < node.tiling->compute || next.tiling->moving >= next.tiling->compute ||
+         in_the_bus(node, t, next) == 0;
 }
 
 bool asks_at_once(const Tiling& host, double cycles) {

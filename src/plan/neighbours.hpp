@@ -16,7 +16,7 @@ Edge between(const Planned& before, const Planned& after, Bytes free);
 double seen_before_kernels(const Tiling& tiling, double waits);
 
 // Whether what a node sends to L3 late, as its traveller t, is out of the way of what the next one fetches from there.
-bool frees_the_bus(const Tiling& node, size_t t, const Tiling& next);
+bool frees_the_bus(const Planned& node, size_t t, const Planned& next);
 
 // Whether early transfers that take so long are asked for in the first step of their host, and not when it is quiet: it
 // then waits for its own tiles, and may have to anyway.

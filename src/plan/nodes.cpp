@@ -205,7 +205,7 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
 // most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves. And where
 // the bus to L3 is busy most of the time, what hides from one operator shows in another.
 HidingPrice hiding_price(Bytes l1, double busy) {
-  constexpr double kMost = 0.06, kByKilobyte = 0.0011, kForACycle = 32, kScarce = 64, kFree = 0.2, kTaken = 0.4;
+  constexpr double kMost = 0.07, kByKilobyte = 0.00125, kForACycle = 32, kScarce = 64, kFree = 0.2, kTaken = 0.4;
   const double kilobytes = static_cast<double>(l1.count) / 1024, scarce = std::min(1.0, kScarce / kilobytes);
   const double idle = std::clamp((kTaken - busy) / (kTaken - kFree), 0.0, 1.0);
   return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * scarce * scarce * scarce * idle};
@@ -351,7 +351,7 @@ void Chain::late_guests(TiledNode& node, const TiledNode& host, std::vector<Gues
     auto id = node.storage[t];
     if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < host.position) continue;
     auto& slots = node.tiling.l2[t].count > 0 ? node.tiling.l2[t] : node.tiling.l1[t];
-    if (can_be_late(first, t, second) && frees_the_bus(node.tiling, t, host.tiling))
+    if (can_be_late(first, t, second) && frees_the_bus(first, t, second))
       guests.push_back({&node, t, true, slots.out});
   }
 }

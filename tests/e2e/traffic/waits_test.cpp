@@ -5,10 +5,11 @@
 namespace tessera::test {
 namespace {
 
-class Waits : public Session, public testing::WithParamInterface<std::string> {};
+class Waits : public Session, public testing::WithParamInterface<std::tuple<const char*, const char*>> {};
 
 TEST_P(Waits, AreATenthOfTheTimeOfTransfersAtMost) {
-  const auto run = json({"train", GetParam(), "--l1", "64k", "--steps", "1"});
+  const auto [model, chip] = GetParam();
+  const auto run = json({"train", model, "--target", chip, "--l1", "64k", "--steps", "1"});
   double dma = 0, excess = 0;
   for (auto& op : run["operators"]) {
     const double moving = op["dma_cycles"]["any"], waiting = op["excess_wait_cycles"];
@@ -19,7 +20,8 @@ TEST_P(Waits, AreATenthOfTheTimeOfTransfersAtMost) {
   EXPECT_LT(excess, 0.1 * dma) << excess << " of " << dma;
 }
 
-INSTANTIATE_TEST_SUITE_P(Zoo, Waits, testing::Values("resnet8", "cct"));
+INSTANTIATE_TEST_SUITE_P(Zoo, Waits,
+                         testing::Combine(testing::Values("resnet8", "cct"), testing::Values("siracusa", "gap9")));
 
 }  // namespace
 }  // namespace tessera::test
