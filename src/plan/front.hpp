@@ -4,6 +4,8 @@
 #pragma once
 
 #include <algorithm>
+#include <iterator>
+#include <utility>
 #include <vector>
 
 #include "base/units.hpp"
@@ -23,31 +25,63 @@ struct Merits {
   }
 };
 
-// Merits stand by themselves, close together: every offer is compared with all of them.
+// Every offer is compared with all that is there, but in blocks: where the best of a block's merits, each by itself, do
+// not beat it together, nothing in the block does; and it beats nothing there where it does not beat the worst.
 template <class T>
 class Front {
  public:
   bool beats(const Merits& merits) const {
     constexpr double kNoMatter = 0.002;  // of the cycles
-    return std::ranges::any_of(merits_, [&](auto& m) { return m.beat(merits, kNoMatter * merits.cycles); });
+    auto beat = [&, slack = kNoMatter * merits.cycles](auto& m) { return m.beat(merits, slack); };
+    return std::ranges::any_of(blocks_, [&](auto& b) { return beat(b.best) && std::ranges::any_of(b.merits, beat); });
   }
   // What nothing beats.
   void add(const Merits& merits, T item) {
-    size_t kept = 0;
-    for (size_t i = 0; i < merits_.size(); ++i) {
-      if (merits.beat(merits_[i])) continue;
-      if (kept != i) merits_[kept] = merits_[i], items_[kept] = std::move(items_[i]);
-      ++kept;
-    }
-    merits_.resize(kept), items_.resize(kept);
-    merits_.push_back(merits), items_.push_back(std::move(item));
+    for (auto& block : blocks_)
+      if (merits.beat(block.worst)) block.drop_beaten(merits);
+    std::erase_if(blocks_, [](auto& block) { return block.merits.empty(); });
+    constexpr size_t kBlock = 32;
+    if (blocks_.empty() || blocks_.back().merits.size() >= kBlock) blocks_.emplace_back();
+    blocks_.back().push(merits, std::move(item));
   }
-  const std::vector<T>& items() const& { return items_; }
-  std::vector<T> items() && { return std::move(items_); }
+  // In the order in which they came.
+  std::vector<T> items() && {
+    std::vector<T> out;
+    for (auto& block : blocks_) std::ranges::move(block.items, std::back_inserter(out));
+    return out;
+  }
 
  private:
-  std::vector<Merits> merits_;
-  std::vector<T> items_;
+  struct Block {
+    std::vector<Merits> merits;
+    std::vector<T> items;
+    Merits best, worst;
+
+    void push(const Merits& m, T item) {
+      if (merits.empty()) best = worst = m;
+      widen(m);
+      merits.push_back(m), items.push_back(std::move(item));
+    }
+    void widen(const Merits& m) {
+      best = {std::min(best.cycles, m.cycles), std::min(best.shown, m.shown), std::min(best.l1, m.l1),
+              std::min(best.l2, m.l2),         best.as_asked || m.as_asked,   best.in_order || m.in_order};
+      worst = {std::max(worst.cycles, m.cycles), std::max(worst.shown, m.shown), std::max(worst.l1, m.l1),
+               std::max(worst.l2, m.l2),         worst.as_asked && m.as_asked,   worst.in_order && m.in_order};
+    }
+    void drop_beaten(const Merits& by) {
+      size_t kept = 0;
+      for (size_t i = 0; i < merits.size(); ++i) {
+        if (by.beat(merits[i])) continue;
+        if (kept != i) merits[kept] = merits[i], items[kept] = std::move(items[i]);
+        ++kept;
+      }
+      if (kept == merits.size()) return;
+      merits.resize(kept), items.resize(kept);
+      if (kept > 0) best = worst = merits.front();
+      for (auto& m : merits) widen(m);
+    }
+  };
+  std::vector<Block> blocks_;
 };
 
 }  // namespace tessera::plan

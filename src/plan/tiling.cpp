@@ -4,6 +4,7 @@
 #include <bit>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <set>
@@ -168,11 +169,10 @@ class Search {
       for (auto& order : orders(p_.map, tile)) inner(tile, order, front);
     });
     found_ = std::move(front).items();
+    std::map<std::tuple<const std::vector<int64_t>&, const std::vector<int>&>, size_t> seen;
     for (size_t i = 0; i < found_.size(); ++i) {
       auto& level = found_[i].nest[0];
-      auto same = std::ranges::find_if(
-          found_, [&](const Tiling& t) { return t.nest[0].tile == level.tile && t.nest[0].order == level.order; });
-      first_.push_back(static_cast<size_t>(same - found_.begin()));
+      first_.push_back(seen.try_emplace({level.tile, level.order}, i).first->second);
     }
     collected_ = true;
   }
@@ -289,7 +289,7 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
           cost.cycles, cost.shown, cost.l1_bytes, cost.l2_bytes};
       if (!found.beats(outer.merits())) found.add(outer.merits(), outer);
     }
-    at->second.insert(at->second.end(), found.items().begin(), found.items().end());
+    std::ranges::move(std::move(found).items(), std::back_inserter(at->second));
   }
   return at->second;
 }
@@ -351,8 +351,9 @@ std::vector<Tiling> Search::from_outside(Bytes l1, Bytes l2, bool as_asked) {
   Front<Outer> found;
   for (auto* outer : fitting)
     if (outer->share <= least && !found.beats(outer->merits())) found.add(outer->merits(), *outer);
+  const auto best = std::move(found).items();
   std::vector<Tiling> out;
-  for (auto* outer : best_of(found.items(), l1, as_asked)) out.push_back(tiling(*outer));
+  for (auto* outer : best_of(best, l1, as_asked)) out.push_back(tiling(*outer));
   return out;
 }
 
