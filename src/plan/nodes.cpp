@@ -201,16 +201,6 @@ Result<const Candidates*> Chain::candidates_of(const TiledNode& node) {
                       to_string(n.op), p.l1.budget.count, p.l2.budget.count);
 }
 
-// Where there is little memory, smaller tiles cost more than estimated: less is paid for them. Where there is much,
-// most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves. And where
-// the bus to L3 is busy most of the time, what hides from one operator shows in another.
-HidingPrice hiding_price(Bytes l1, double busy) {
-  constexpr double kMost = 0.07, kByKilobyte = 0.00125, kForACycle = 32, kScarce = 64, kFree = 0.2, kTaken = 0.4;
-  const double kilobytes = static_cast<double>(l1.count) / 1024, scarce = std::min(1.0, kScarce / kilobytes);
-  const double idle = std::clamp((kTaken - busy) / (kTaken - kFree), 0.0, 1.0);
-  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * scarce * scarce * scarce * idle};
-}
-
 // The part of its time in which the bus to L3 is busy on a way through the candidates.
 double busy_bus(const std::vector<const Candidates*>& candidates, const Path& path) {
   double busy = 0;

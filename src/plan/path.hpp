@@ -6,6 +6,8 @@
 #include <cstddef>
 #include <vector>
 
+#include "base/units.hpp"
+
 namespace tessera::plan {
 
 // Between a choice and one of the next stage: the cycles that they save each other, and waits that show nevertheless.
@@ -32,6 +34,9 @@ Path shortest(const std::vector<Stage>& stages, double weight);
 struct HidingPrice {
   double part = 0, a_cycle = 0;
 };
+
+// In an L1 of so many bytes, where the bus to L3 is busy for such a part of the time.
+HidingPrice hiding_price(Bytes l1, double busy);
 
 // The one that shows the least at that price.
 Path hiding(const std::vector<Stage>& stages, HidingPrice most);

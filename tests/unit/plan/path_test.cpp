@@ -43,5 +43,15 @@ TEST(Path, BuysWhatIsCheapWhereTheRestIsTooDear) {
   EXPECT_EQ(hiding(stages, {0.01, 64}).picks, (std::vector<size_t>{0, 1, 0}));
 }
 
+TEST(Path, HidingIsWorthLessInLittleMemoryInMuchAndOnABusyBus) {
+  const auto usual = hiding_price(65536_B, 0.1);
+  EXPECT_EQ(usual.a_cycle, 32);
+  EXPECT_LT(hiding_price(32768_B, 0.1).part, usual.part);
+  EXPECT_EQ(hiding_price(131072_B, 0.1).a_cycle, 4);
+  EXPECT_EQ(hiding_price(131072_B, 0.1).part, usual.part);
+  EXPECT_DOUBLE_EQ(hiding_price(65536_B, 0.3).a_cycle, 16);
+  EXPECT_EQ(hiding_price(65536_B, 0.4).a_cycle, 0);
+}
+
 }  // namespace
 }  // namespace tessera::plan
