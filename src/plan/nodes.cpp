@@ -341,8 +341,7 @@ void Chain::late_guests(TiledNode& node, const TiledNode& host, std::vector<Gues
     auto id = node.storage[t];
     if (id.index < 0 || storages_.storages[static_cast<size_t>(id.index)].life.last < host.position) continue;
     auto& slots = node.tiling.l2[t].count > 0 ? node.tiling.l2[t] : node.tiling.l1[t];
-    if (can_be_late(first, t, second) && frees_the_bus(first, t, second))
-      guests.push_back({&node, t, true, slots.out});
+    if (can_be_late(first, t, second) && frees_the_bus(first, t, second)) guests.push_back({&node, t, true, slots.out});
   }
 }
 
