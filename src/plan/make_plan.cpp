@@ -11,23 +11,6 @@
 
 namespace tessera::plan {
 
-namespace {
-
-int64_t bytes_in(const Plan& plan, LevelId level) {
-  int64_t sum = 0;
-  for (auto& storage : plan.storages)
-    if (storage.level == level) sum += storage.size.count;
-  return sum;
-}
-
-int64_t estimate(const Plan& plan) {
-  int64_t sum = 0;
-  for (auto& node : plan.nodes) sum += node.estimate.count;
-  return sum;
-}
-
-}  // namespace
-
 class Planning::Planner {
  public:
   Planner(const train::Program& program, const target::Target& target, const Options& options)
@@ -88,7 +71,6 @@ class Planning::Planner {
   size_t running() const {
     return static_cast<size_t>(std::ranges::count_if(problems_, [](auto& p) { return !p.is_view(); }));
   }
-  enum class Want : uint8_t { Best, Any };  // any: whether there is one is the question
   Result<Plan> attempt(const Options& options, Want want = Want::Best) const;
   Result<Plan> attempt_with_stacks(const Options& options, LevelId level, Want want) const;
   bool fits(const Options& options) const { return attempt(options, Want::Any).has_value(); }
@@ -141,12 +123,12 @@ Result<Plan> Planning::Planner::attempt_with_stacks(const Options& options, Leve
   // The budget of L2 is for tensors and tiles; code and stacks stand beside it.
   auto l2 = options.l2 ? std::min(*options.l2 + budgets.reserved[kL2], memory(kL2)) : memory(kL2);
   budgets.granted = {options.l1.value_or(memory(kL1)), l2, options.l3.value_or(memory(kL3))};
-  auto apart = place_and_tile(program_, storages_, problems_, budgets, options, memo_);
+  auto apart = place_and_tile(program_, storages_, problems_, budgets, options, want, memo_);
   bool apart_will_do = apart && (want == Want::Any || options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
   if (!apart && apart.error().kind() != ErrorKind::DoesNotFit) return apart;
   if (!apart_will_do && options.tiling)
-    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options, memo_))
-      if (!apart || estimate(*in_turn) < estimate(*apart)) apart = std::move(in_turn);
+    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options, want, memo_))
+      if (!apart || estimated_cycles(*in_turn) < estimated_cycles(*apart)) apart = std::move(in_turn);
   TRY(auto plan, std::move(apart));
   plan.stack_level = level;
   plan.reserved = budgets.reserved;

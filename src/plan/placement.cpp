@@ -53,11 +53,30 @@ Result<Plan> with_homes(const train::Program& program, const Storages& storages,
   return std::unexpected(*refused);
 }
 
+// What is estimated to be a little faster may not be.
+bool clearly_faster(const Plan& a, const Plan& b) {
+  constexpr double kMargin = 0.95;
+  return static_cast<double>(estimated_cycles(a)) < kMargin * static_cast<double>(estimated_cycles(b));
+}
+
 bool same_homes(const Storages& a, const Storages& b) {
   return std::ranges::equal(a.storages, b.storages, {}, &Storage::level, &Storage::level);
 }
 
 }  // namespace
+
+int64_t bytes_in(const Plan& plan, LevelId level) {
+  int64_t sum = 0;
+  for (auto& storage : plan.storages)
+    if (storage.level == level) sum += storage.size.count;
+  return sum;
+}
+
+int64_t estimated_cycles(const Plan& plan) {
+  int64_t sum = 0;
+  for (auto& node : plan.nodes) sum += node.estimate.count;
+  return sum;
+}
 
 Error too_little(const train::Program& program, const Budgets& budgets, LevelId level, Bytes needed) {
   auto at = static_cast<size_t>(level);
@@ -72,7 +91,7 @@ Error too_little(const train::Program& program, const Budgets& budgets, LevelId 
 
 Result<Plan> place_and_tile(const train::Program& program, const Storages& found,
                             const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
-                            Memo& memo) {
+                            Want want, Memo& memo) {
   auto storages = found;
   const bool has_l3 = budgets.granted.size() > kL3 && budgets.granted[kL3] > 0_B && problems_reach_l3(problems);
   if (options.home == Home::L3) {
@@ -89,8 +108,10 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
     return does_not_fit("{} bytes of tensors are alive at once; L1, L2 and L3 have room for {}", most.count,
                         room.count);
   Traffic traffic(program, problems, storages, options.accumulate);
-  // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not.
+  // Each round moves more to L3, until what remains in L2 fits beside the tiles of what does not. The next one leaves
+  // them more room, and may be worth its traffic.
   std::optional<Error> refused;
+  std::optional<Plan> best;
   const auto positions = program.graph.nodes().size();
   auto before = storages;
   for (int round = 0; round < 12; ++round) {
@@ -102,15 +123,21 @@ Result<Plan> place_and_tile(const train::Program& program, const Storages& found
     before = storages;
     auto near = storages;
     const bool some_near = options.tiling && move_near(near, traffic, budgets.arena(kL1));
-    if (some_near)
-      if (auto plan = with_homes(program, near, problems, budgets, options, memo)) return plan;
-    auto plan = with_homes(program, storages, problems, budgets, options, memo);
-    if (plan || plan.error().kind() != ErrorKind::DoesNotFit) return plan;
+    auto plan = with_homes(program, some_near ? near : storages, problems, budgets, options, memo);
+    if (!plan && some_near) plan = with_homes(program, storages, problems, budgets, options, memo);
+    if (!plan && plan.error().kind() != ErrorKind::DoesNotFit) return plan;
+    if (best && !(plan && clearly_faster(*plan, *best))) break;
+    if (plan) {
+      best = std::move(*plan);
+      if (want == Want::Any || options.home != Home::Auto || bytes_in(*best, kL3) == 0) break;
+      continue;
+    }
     refused = plan.error();
     // What overflows L3 now does so in every further round.
     bool too_far = overfull(some_near ? near : storages, budgets, positions) == kL3;
     if (options.home != Home::Auto || !has_l3 || too_far) break;
   }
+  if (best) return std::move(*best);
   if (refused) return std::unexpected(*refused);
   return does_not_fit("its tensors do not fit into {} bytes of L2 and {} of L3", budgets.arena(kL2).count,
                       has_l3 ? budgets.arena(kL3).count : 0);

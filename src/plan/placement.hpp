@@ -19,9 +19,14 @@ struct Budgets {
 // A memory that is too small for the tensors in it.
 Error too_little(const train::Program& program, const Budgets& budgets, LevelId level, Bytes needed);
 
+int64_t bytes_in(const Plan& plan, LevelId level);
+int64_t estimated_cycles(const Plan& plan);  // of a micro-batch and an update
+
+enum class Want : uint8_t { Best, Any };  // any: whether there is one is the question
+
 // Does not fit: says which memory is too small for what.
 Result<Plan> place_and_tile(const train::Program& program, const Storages& storages,
                             const std::vector<NodeProblem>& problems, const Budgets& budgets, const Options& options,
-                            Memo& memo);
+                            Want want, Memo& memo);
 
 }  // namespace tessera::plan

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "ops/builder.hpp"
+#include "plan/placement.hpp"
 #include "plan/storage.hpp"
 #include "plan/travel.hpp"
 #include "train/build.hpp"
@@ -270,6 +271,18 @@ TEST(Plan, ArenasAreNotMuchLargerThanWhatIsAliveAtOnce) {
   for (auto& arena : plan.arenas)
     EXPECT_LE(static_cast<double>(arena.size.count), 1.03 * static_cast<double>(arena.lower_bound.count))
         << "level " << arena.level;
+}
+
+// The first homes that fit leave tokenizer.1's weight gradient so little of L2 that it would take four times as long as
+// the whole network does with all of its tensors in L3.
+TEST(Plan, WhatFitsIsNotTakenWhereMovingMoreOutIsFaster) {
+  auto p = program("cct", 1);
+  const Options tight{.l1 = 65536_B, .l2 = 307200_B};
+  auto far = tight;
+  far.home = Home::L3;
+  auto chosen = make_plan(p, siracusa(), tight).value();
+  EXPECT_GT(bytes_in(chosen, 1), 0);
+  EXPECT_LT(estimated_cycles(chosen), estimated_cycles(make_plan(p, siracusa(), far).value()));
 }
 
 TEST(Plan, ABudgetBeyondTheChipIsAnInputError) {
