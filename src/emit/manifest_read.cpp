@@ -178,6 +178,7 @@ class Reader {
         hop.early = h.at(7).get<bool>();
         hop.at_last = h.at(8).get<bool>();
         hop.late = h.at(9).get<bool>();
+        hop.keeps = h.at(10).get<bool>();
         operand.hops.push_back(hop);
       }
       all.push_back(std::move(operand));

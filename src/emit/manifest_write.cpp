@@ -109,8 +109,8 @@ Json operands(const std::vector<plan::OperandPlan>& plans) {
   Json all = Json::array();
   for (const auto& [present, hops, home] : plans) {
     Json list = Json::array();
-    for (const auto& [from, to, slots, slot_size, offset, second, last, early, at_last, late] : hops)
-      list.push_back({from, to, slots, slot_size.count, offset.count, second.count, last, early, at_last, late});
+    for (const auto& [from, to, slots, slot_size, offset, second, last, early, at_last, late, keeps] : hops)
+      list.push_back({from, to, slots, slot_size.count, offset.count, second.count, last, early, at_last, late, keeps});
     all.push_back({present, list, home.index});
   }
   return all;

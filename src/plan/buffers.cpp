@@ -61,8 +61,51 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
         if (every < loops.total()) movers_ |= 1u << lanes_.size();
       }
       lanes_.push_back(lane);
+      if (!lane.l1 && t.in && !t.out) add_kept(lane, p, t, loops);
     }
   }
+}
+
+void Buffers::add_kept(Lane lane, const TilingProblem& p, const Traveller& t, const Loops& loops) {
+  const auto slides = sliding(p.map, *t.map, loops);
+  if (!slides) return;
+  const auto own = own_extents(*slides, extents(*t.map, loops.tile[0]));
+  lane.slot = slot_for(own, t.element_size, p.l2);
+  lane.in = transfer_cycles(footprint(own, t.map->view), t.element_size, *p.l2.engine, Way::In);
+  const double back = lane.turns * static_cast<double>(slides->tiles - 1) / static_cast<double>(slides->tiles);
+  lane.overhead += kTransferOverhead * back * static_cast<double>(slides->reaching * (2 * slides->runs - 1));
+  lanes_.back().kept = static_cast<int>(kept_.size());
+  kept_.push_back({lane, *slides});
+}
+
+// The slot of the tile before is there until the last inner tile that reaches back has come; only then is the tile
+// after asked for, and that must be before an inner one is fetched from it, ahead of its time.
+bool Buffers::keeps(size_t far, uint32_t twice) const {
+  if (lanes_[far].kept < 0 || !(twice >> far & 1)) return false;
+  return kept_[static_cast<size_t>(lanes_[far].kept)].sliding.reached < ahead(far, twice);
+}
+
+// The step of an outer tile's turn in which the first inner tile of the next one is fetched.
+int64_t Buffers::ahead(size_t far, uint32_t twice) const {
+  return std::llround(tiles_ / lanes_[far].turns) - (twice >> (far - 1) & 1 ? 1 : 0);
+}
+
+// Tiles that keep what they share are asked for that much later in the turn before theirs.
+double Buffers::asked_late(uint32_t twice, double kernel) const {
+  double most = 0;
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (keeps(i, twice)) {
+      auto& [lane, slides] = kept_[static_cast<size_t>(lanes_[i].kept)];
+      most = std::max(most, (lane.turns - 2) * static_cast<double>(slides.reached + 1) * kernel);
+    }
+  return most;
+}
+
+uint32_t Buffers::keepers(uint32_t twice) const {
+  uint32_t found = 0;
+  for (size_t i = 0; i < lanes_.size(); ++i)
+    if (keeps(i, twice)) found |= 1u << lanes_[i].traveller;
+  return found;
 }
 
 // What comes from L3 has its next tile on its way, and the one after that where L1 has one slot, which waits for it at
@@ -124,7 +167,7 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   } near, far, alone;  // overlapped with compute, by hop; with each other only
   Both engine[2];      // all that they do, by hop
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto& lane = lanes_[i];
+    auto& lane = this->lane(i, twice);
     const bool two = twice >> i & 1;
     // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
     const int slots = (two ? 2 : 1) * (two && !lane.l1 && lane.both ? 2 : 1);
@@ -143,9 +186,10 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   cost.busy = kernels_ + overhead;
   cost.compute = kernels_ + kSureOverhead * overhead;
   cost.sure = cost.compute / kUnderKernels;
+  const double kernel = cost.busy / tiles_;
   cost.cycles = cost.head + serial + alone.together() +
-                std::max({cost.busy + second_tiles(twice, cost.busy / tiles_), near.together(),
-                          far.in + far.out + idle_bus(twice, cost.busy / tiles_)}) +
+                std::max({cost.busy + second_tiles(twice, kernel), near.together(),
+                          far.in + far.out + idle_bus(twice, kernel) + asked_late(twice, kernel)}) +
                 cost.tail;
   const double moving = std::max(engine[1].together(), engine[0].in + engine[0].out);
   cost.moving = moving;
@@ -159,7 +203,7 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
 double Buffers::second_tiles(uint32_t twice, double kernel) const {
   std::map<double, double> needed, made;  // by the number of kernels that are left: cycles of the bus
   for (size_t i = 1; i < lanes_.size(); ++i) {
-    auto& lane = lanes_[i];
+    auto& lane = this->lane(i, twice);
     if (lane.l1 || !(twice >> i & 1) || lanes_[i - 1].traveller != lane.traveller) continue;
     const double every = tiles_ / lane.turns;
     const bool early = twice >> (i - 1) & 1;
@@ -198,10 +242,10 @@ double Buffers::at_each_turn(size_t far, uint32_t twice) const {
 Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
   Tiling out{.nest = nest_, .l1 = std::vector<Slots>(travellers_), .l2 = std::vector<Slots>(travellers_)};
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto& lane = lanes_[i];
+    auto& lane = this->lane(i, twice);
     const bool two = twice >> i & 1;
-    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both,
-                                                   lane.in,     lane.out,  lane.turns};
+    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {
+        two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both, lane.in, lane.out, lane.turns, keeps(i, twice)};
   }
   for (size_t i = 0; i < lanes_.size(); ++i)
     if (auto& lane = lanes_[i]; lane.l1 && (twice >> i & 1) && lane.out == 0) out.free_at_last += lane.slot;

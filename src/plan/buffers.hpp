@@ -6,6 +6,7 @@
 
 #include <optional>
 
+#include "plan/sliding.hpp"
 #include "plan/tiling.hpp"
 
 namespace tessera::plan {
@@ -20,6 +21,7 @@ struct Lane {
   double overhead = 0;           // of the core that asks for all of them
   bool both = false;             // in place: it comes and goes
   bool under_transfers = false;  // where it has one slot, the other direction's transfers may run meanwhile
+  int kept = -1;                 // from L3: as which of the kept lanes it may travel
 };
 
 class Buffers {
@@ -35,9 +37,18 @@ class Buffers {
     Bytes l1_bytes, l2_bytes;
   };
   Cost cost(uint32_t twice) const;
+  // Travellers whose tiles of L2 keep what they share, as bits.
+  uint32_t keepers(uint32_t twice) const;
   Tiling tiling(uint32_t twice, const Cost& cost, bool as_asked) const;
 
  private:
+  void add_kept(Lane lane, const TilingProblem& p, const Traveller& t, const Loops& loops);
+  bool keeps(size_t far, uint32_t twice) const;
+  int64_t ahead(size_t far, uint32_t twice) const;
+  double asked_late(uint32_t twice, double kernel) const;
+  const Lane& lane(size_t i, uint32_t twice) const {
+    return keeps(i, twice) ? kept_[static_cast<size_t>(lanes_[i].kept)].lane : lanes_[i];
+  }
   double at_each_turn(size_t far, uint32_t twice) const;
   double second_tiles(uint32_t twice, double kernel) const;
   double idle_bus(uint32_t twice, double kernel) const;
@@ -46,6 +57,13 @@ class Buffers {
 
   const std::vector<TileLevel>& nest_;
   std::vector<Lane> lanes_;
+  // Where a tile leaves what it shares with the one before to the slot of that, less comes, and inner tiles that reach
+  // back come in many commands.
+  struct Kept {
+    Lane lane;
+    Sliding sliding;
+  };
+  std::vector<Kept> kept_;
   std::optional<size_t> carried_;  // the lane in which tiles of input 0 come, and go on as tiles of output 0
   size_t goes_on_ = 0;             // as which traveller they go on
   size_t travellers_;

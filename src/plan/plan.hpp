@@ -56,6 +56,7 @@ struct Hop {
   bool early = false;    // the first tile is fetched while the node before still runs
   bool at_last = false;  // and not before the last kernel of that, where the slot is then somebody else's
   bool late = false;     // the last tile (to L3: tiles) may be on its way home while the node after already runs
+  bool keeps = false;    // what a tile shares with the one before is taken from the slot of that (plan/sliding.hpp)
 };
 
 // Whether a slot may still be on its way home when the node has ended. The bus to L3 is slow: there it may be both.

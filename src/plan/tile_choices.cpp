@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "plan/sliding.hpp"
+
 namespace tessera::plan {
 
 namespace {
@@ -29,16 +31,16 @@ std::vector<int64_t> sizes(const ops::TileMap& map, size_t dim) {
 // Elements of an axis that all tiles touch, as a part of the axis.
 double overlap_along(const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile,
                      const std::vector<int64_t>& whole) {
-  auto& terms = map.axes[axis].terms;
+  auto& [terms, offset, window] = map.axes[axis];
   if (terms.size() != 1) return 1;
   auto d = static_cast<size_t>(terms[0].dim);
-  if (tile[d] >= whole[d]) return 1;
+  if (tile[d] >= whole[d] || (window == 1 && offset == 0)) return 1;
+  const auto step = terms[0].coefficient, view = map.view[axis];
   int64_t sum = 0;
   for (int64_t lo = 0; lo < whole[d]; lo += tile[d]) {
-    ops::Box box{std::vector<int64_t>(tile.size(), 0), std::vector<int64_t>(tile.size(), 1)};
-    box.lo[d] = lo;
-    box.len[d] = std::min(tile[d], whole[d] - lo);
-    sum += ops::region(map, box).len[axis];
+    const auto from = std::clamp<int64_t>(offset + step * lo, 0, view);
+    const auto last = std::min(lo + tile[d], whole[d]) - 1;
+    sum += std::clamp<int64_t>(offset + window + step * last, from, view) - from;
   }
   return std::max(1.0, static_cast<double>(sum) / static_cast<double>(map.view[axis]));
 }
@@ -142,16 +144,20 @@ double kernel_cycles(const TilingProblem& p, const Loops& loops) {
   return sum;
 }
 
-double fetched_from_l3(const TilingProblem& problem, const std::vector<Traveller>& travellers, const Loops& loops) {
+double fetched_from_l3(const TilingProblem& problem, const std::vector<Traveller>& travellers, const Loops& loops,
+                       uint32_t keepers) {
   double most = 0;
   auto& outer = loops.tile[0];
   const auto view = whole_space(problem.map);
-  for (auto& t : travellers) {
+  for (size_t i = 0; i < travellers.size(); ++i) {
+    auto& t = travellers[i];
     if (!passes_l2(t) || !t.in || t.scratch >= 0) continue;
+    const auto slides = keepers >> i & 1 ? sliding(problem.map, *t.map, loops) : std::nullopt;
     double share = static_cast<double>(loops.total()) / static_cast<double>(period(*t.map, loops, 0));
     for (size_t d = 0; d < view.size(); ++d)
       if (t.map->uses(static_cast<int>(d))) share /= static_cast<double>((view[d] + outer[d] - 1) / outer[d]);
-    for (size_t axis = 0; axis < t.map->axes.size(); ++axis) share *= overlap_along(*t.map, axis, outer, view);
+    for (size_t axis = 0; axis < t.map->axes.size(); ++axis)
+      if (!slides || axis != slides->axis) share *= overlap_along(*t.map, axis, outer, view);
     most = std::max(most, share);
   }
   return most;

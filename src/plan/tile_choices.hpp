@@ -24,7 +24,8 @@ std::vector<std::vector<int64_t>> outer_tiles(const ops::TileMap& map, const std
 double kernel_cycles(const TilingProblem& problem, const Loops& loops);
 
 // The largest part of an operand that such loops bring from L3, all of it and once being 1: outer tiles may come back,
-// and the regions of neighbours overlap.
-double fetched_from_l3(const TilingProblem& problem, const std::vector<Traveller>& travellers, const Loops& loops);
+// and the regions of neighbours overlap, unless a traveller is one of the keepers (bits).
+double fetched_from_l3(const TilingProblem& problem, const std::vector<Traveller>& travellers, const Loops& loops,
+                       uint32_t keepers);
 
 }  // namespace tessera::plan

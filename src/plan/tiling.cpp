@@ -52,7 +52,11 @@ std::vector<Traveller> travellers(const TilingProblem& p) {
 }
 
 Bytes slot_size(const Traveller& t, const std::vector<int64_t>& tile, const Floor& floor) {
-  return align_up(Bytes(count(extents(*t.map, tile)) * t.element_size), std::max(floor.alignment, t.element_size));
+  return slot_for(extents(*t.map, tile), t.element_size, floor);
+}
+
+Bytes slot_for(const Shape& extents, int64_t element_size, const Floor& floor) {
+  return align_up(Bytes(count(extents) * element_size), std::max(floor.alignment, element_size));
 }
 
 bool carried(const TilingProblem& p, const std::vector<int64_t>& tile) {
@@ -279,11 +283,14 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
     const std::vector<TileLevel> nest{{kL2, tiles[o], level.order}, level};
     const auto loops = make_loops(p_.map, nest);
     if (!legal(p_.map, loops)) continue;
-    const auto share = std::max(1.0, fetched_from_l3(p_, travellers_, loops));
     const Buffers buffers(p_, travellers_, nest, loops, kernels);
     Front<Outer> found;
+    std::map<uint32_t, double> shares;  // by who keeps what neighbours share
     for (auto twice : choices(buffers)) {
       const auto cost = buffers.cost(twice);
+      auto [known, first] = shares.try_emplace(buffers.keepers(twice), 1.0);
+      auto& share = known->second;
+      if (first) share = std::max(share, fetched_from_l3(p_, travellers_, loops, known->first));
       const Outer outer{
           inner,       o,          share,         twice,        as_asked(buffers, twice), found_[inner].in_order,
           cost.cycles, cost.shown, cost.l1_bytes, cost.l2_bytes};
@@ -417,7 +424,8 @@ NodePlan node_plan(const TilingProblem& problem, const Tiling& tiling) {
                               .to = from - 1,
                               .slots = slots.count,
                               .slot_size = slots.size,
-                              .last = static_cast<int>((turns - 1) % slots.count)});
+                              .last = static_cast<int>((turns - 1) % slots.count),
+                              .keeps = slots.keeps});
     };
     pass(kL3, tiling.l2[i], 0);
     pass(kL2, tiling.l1[i], static_cast<int>(tiling.nest.size()) - 1);

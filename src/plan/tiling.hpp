@@ -50,6 +50,7 @@ inline bool passes_l2(const Traveller& t) {
   return t.scratch < 0 && t.home == kL3;
 }
 Bytes slot_size(const Traveller& traveller, const std::vector<int64_t>& tile, const Floor& floor);
+Bytes slot_for(const Shape& extents, int64_t element_size, const Floor& floor);
 // Whether such tiles pass through L1 without a kernel: output 0 leaves from the slots that input 0 came to.
 bool carried(const TilingProblem& problem, const std::vector<int64_t>& tile);
 
@@ -60,6 +61,7 @@ struct Slots {
   bool apart = false;      // what comes and what goes of an in-place operand have slots of their own
   double in = 0, out = 0;  // cycles in which a tile comes, and goes
   double turns = 1;        // tiles that differ
+  bool keeps = false;      // what a tile shares with the one before comes once
   Bytes bytes() const { return size * count * (apart ? 2 : 1); }
 };
 

@@ -110,9 +110,12 @@ Shape extents(const ops::OperandMap& map, const std::vector<int64_t>& tile) {
 }
 
 Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile, const Shape& around) {
+  return footprint(extents(map, tile), around);
+}
+
+Footprint footprint(const Shape& lens, const Shape& around) {
   Footprint f{1, 1, 1, 1};
   bool contiguous = true, first_of_lines = true;
-  auto lens = extents(map, tile);
   for (size_t a = lens.size(); a-- > 0;) {
     auto len = lens[a];
     f.elements *= len;

@@ -52,6 +52,7 @@ struct Footprint {
   int64_t commands = 1;  // of rank 2 at most
 };
 Footprint footprint(const ops::OperandMap& map, const std::vector<int64_t>& tile, const Shape& around);
+Footprint footprint(const Shape& extents, const Shape& around);
 // Whether every tile's region is all of an axis.
 bool spans(const ops::TileMap& space, const ops::OperandMap& map, size_t axis, const std::vector<int64_t>& tile);
 // Whether every tile's region is one run of the operand's elements where it stands: what a kernel needs that works on

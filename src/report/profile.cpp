@@ -15,12 +15,14 @@ using Json = nlohmann::ordered_json;
 constexpr auto kLegend =
     "buffers, an operand each, inputs > outputs: 1 single, 2 double, 1/2 single into L2 and double into L1, . where "
     "it\n"
-    "lives; < fetched while the operator before runs, ' on its way home while the one after runs\n"
+    "lives; ~ what neighbouring tiles share comes once; < fetched while the operator before runs, ' on its way home\n"
+    "while the one after runs\n"
     "excess: waiting for DMA beyond what max(compute, DMA) makes unavoidable\n";
 
 Json to_json(const Travel& hop) {
-  return {{"hop", hop.hop},   {"slots", hop.slots},       {"slot_bytes", hop.slot_bytes}, {"early", hop.early},
-          {"late", hop.late}, {"in_bytes", hop.in_bytes}, {"out_bytes", hop.out_bytes},   {"commands", hop.commands}};
+  return {{"hop", hop.hop},           {"slots", hop.slots},         {"slot_bytes", hop.slot_bytes},
+          {"early", hop.early},       {"late", hop.late},           {"keeps", hop.keeps},
+          {"in_bytes", hop.in_bytes}, {"out_bytes", hop.out_bytes}, {"commands", hop.commands}};
 }
 
 Json to_json(const Operand& operand) {
@@ -153,7 +155,8 @@ std::string ProfiledOperator::buffers() const {
       text += text.empty() ? ">" : " >";
     }
     std::string mark;
-    for (auto& hop : operand.hops) mark += fmt::format("{}{}", mark.empty() ? "" : "/", hop.slots);
+    for (auto& hop : operand.hops)
+      mark += fmt::format("{}{}{}", mark.empty() ? "" : "/", hop.slots, hop.keeps ? "~" : "");
     if (mark.empty()) mark = ".";
     const bool input = operand.role.starts_with("input");
     if (input && std::ranges::any_of(operand.hops, &Travel::early)) mark += "<";

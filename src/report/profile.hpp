@@ -14,6 +14,7 @@ struct Travel {
   int slots = 1;
   int64_t slot_bytes = 0;
   bool early = false, late = false;  // reaches into the node before, into the node after
+  bool keeps = false;                // what neighbouring tiles share comes once
   int64_t in_bytes = 0, out_bytes = 0, commands = 0;
 };
 

@@ -64,7 +64,8 @@ class Profiler {
     if (home.index >= 0) operand.home = level(compiled_.plan.storages[static_cast<size_t>(home.index)].level);
     const bool input = *role == 'i';
     for (auto& hop : plan.hops) {
-      report::Travel travel{level(hop.from) + "_" + level(hop.to), hop.slots, hop.slot_size.count, hop.early, hop.late};
+      report::Travel travel{
+          level(hop.from) + "_" + level(hop.to), hop.slots, hop.slot_size.count, hop.early, hop.late, hop.keeps};
       if (auto at = traffic_.find(id.index); at != traffic_.end())
         for (auto& moved : at->second) {
           auto& engine = compiled_.target.engines[static_cast<size_t>(moved.engine)];

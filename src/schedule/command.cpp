@@ -44,6 +44,13 @@ void chunk_lines(Command& c, int64_t most_lines, int64_t rows) {
       {"part", ceil_div(c.lines, rows), (most_lines + rows - 1) / rows, c.far_stride * rows, c.line * rows});
 }
 
+// From one index of an axis to the next, where a box is dense.
+Expr inner_bytes(const ops::SymbolicBox& box, size_t axis, int64_t element_size) {
+  Expr bytes = element_size;
+  for (size_t a = axis + 1; a < box.len.size(); ++a) bytes = bytes * box.len[a];
+  return bytes;
+}
+
 }  // namespace
 
 Container Container::whole(const ops::OperandMap& map) {
@@ -56,7 +63,7 @@ Container Container::whole(const ops::OperandMap& map) {
 }
 
 Command command_for(const Container& from, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
-                    int64_t element_size, const target::DmaEngine& engine) {
+                    int64_t element_size, const target::DmaEngine& engine, const std::optional<PartOf>& part) {
   Command c;
   c.line = element_size;
   c.far_byte = 0;
@@ -70,12 +77,14 @@ Command command_for(const Container& from, const ops::SymbolicBox& box, const st
       c.line = c.line * box.len[a];
       longest_line *= largest[a];
       contiguous = from.spanned ? (*from.spanned)[a] : same(box.len[a], from.box.len[a]);
+      if (part && part->axis == a) contiguous = false;
     } else if (from.spanned ? largest[a] != 1 : box.len[a].constant() != 1) {
       outer.push_back({a, box.len[a], largest[a], stride});
     }
     stride = stride * from.box.len[a];
   }
   size_t inner = engine.max_rank >= 2 && longest_line <= engine.max_bytes.count && !outer.empty() ? 1 : 0;
+  if (part && inner && outer[0].axis < part->axis) inner = 0;  // lines are dense in the near memory
   if (inner) {
     c.lines = outer[0].len;
     c.far_stride = outer[0].stride;
@@ -84,8 +93,11 @@ Command command_for(const Container& from, const ops::SymbolicBox& box, const st
   for (size_t o = outer.size(); o-- > inner;) {
     Expr inside = c.line * c.lines;
     for (size_t below = inner; below < o; ++below) inside = inside * outer[below].len;
+    if (part && outer[o].axis < part->axis) inside = inner_bytes(part->tile, outer[o].axis, element_size);
     c.loops.push_back({"line" + std::to_string(outer[o].axis), outer[o].len, outer[o].most, outer[o].stride, inside});
   }
+  if (part && !same(box.lo[part->axis], part->tile.lo[part->axis]))
+    c.near_byte = (box.lo[part->axis] - part->tile.lo[part->axis]) * inner_bytes(part->tile, part->axis, element_size);
   auto most_lines = inner ? outer[0].most : 1;
   const auto longest = engine.near == "L1" ? kLongestLine : std::max(kLongestLine, engine.max_bytes.count);
   if (!inner && longest_line > longest) chunk_bytes(c, longest_line);

@@ -29,6 +29,7 @@ struct CommandLoop {
 struct Command {
   std::vector<CommandLoop> loops;  // outermost first; empty: a single command
   Expr far_byte;                   // of the region's first element, in what it is taken from
+  Expr near_byte = 0;              // and where it comes to
   Expr line, lines = 1, far_stride = 0;
   // Where a loop cuts lines or bytes into chunks, the last chunk is shorter: the command's own extent is
   // min(chunk, total - index * chunk) along that loop.
@@ -49,8 +50,16 @@ struct Container {
   static Container whole(const ops::OperandMap& map);
 };
 
+// The tile that a region is a part of where it comes to: shorter along one axis, so that only what stands within that
+// is one run of both.
+struct PartOf {
+  ops::SymbolicBox tile;
+  size_t axis = 0;
+};
+
 // `box` is the region, `largest` the lengths that it never exceeds; both in elements of the operand's view.
 Command command_for(const Container& from, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
-                    int64_t element_size, const target::DmaEngine& engine);
+                    int64_t element_size, const target::DmaEngine& engine,
+                    const std::optional<PartOf>& part = std::nullopt);
 
 }  // namespace tessera::schedule

@@ -3,59 +3,73 @@
 
 namespace tessera::schedule {
 
-Container NodeSteps::container(const Way& way, const TileBoxes& tiles) const {
+// What comes with a tile: its region, or the part of it that the tile before does not hold.
+ops::SymbolicBox NodeSteps::brought(const Way& way, const TileBoxes& tiles) const {
+  auto& tile = tiles[static_cast<size_t>(way.level)];
+  auto box = ops::region(*way.map, tile, map_);
+  if (!way.sliding) return box;
+  return plan::own_part(*way.map, *way.sliding, tile, std::move(box),
+                        less(0, tile.lo[static_cast<size_t>(way.sliding->dim)]));
+}
+
+// What a way takes its tiles from: the whole tensor, or what the outer slot holds.
+ops::SymbolicBox NodeSteps::held(const Way& way, const TileBoxes& tiles) const {
+  return way.outer < 0 ? Container::whole(*way.map).box : brought(ways_[static_cast<size_t>(way.outer)], tiles);
+}
+
+Container NodeSteps::container(const Way& way, ops::SymbolicBox held) const {
   auto& all = steps_->loops().tile;
   auto& tile = all[static_cast<size_t>(way.level)];
-  auto made = Container::whole(*way.map);
   std::vector<bool> spanned;
   for (size_t a = 0; a < way.map->view.size(); ++a) spanned.push_back(plan::spans(map_, *way.map, a, tile));
   if (way.outer >= 0) {
     auto level = static_cast<size_t>(ways_[static_cast<size_t>(way.outer)].level);
-    made.box = ops::region(*way.map, tiles[level], map_);
     auto as_outside = [&](auto& term) {
       return tile[static_cast<size_t>(term.dim)] == all[level][static_cast<size_t>(term.dim)];
     };
     for (size_t a = 0; a < spanned.size(); ++a)
       if (std::ranges::all_of(way.map->axes[a].terms, as_outside)) spanned[a] = true;
   }
-  made.spanned = std::move(spanned);
-  return made;
+  if (auto* slides = way.sliding ? &*way.sliding : slides_outside(way)) spanned[slides->axis] = false;
+  return {std::move(held), std::move(spanned)};
 }
 
-Command NodeSteps::command(const Way& way, const TileBoxes& tiles) const {
-  auto level = static_cast<size_t>(way.level);
-  return command_for(container(way, tiles), ops::region(*way.map, tiles[level], map_),
-                     plan::extents(*way.map, steps_->loops().tile[level]), way.element_size,
+Command NodeSteps::command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const {
+  auto largest = plan::extents(*way.map, steps_->loops().tile[static_cast<size_t>(way.level)]);
+  if (way.sliding) largest = plan::own_extents(*way.sliding, std::move(largest));
+  return command_for(container(way, std::move(held)), brought(way, tiles), largest, way.element_size,
                      target_.engines[static_cast<size_t>(way.engine)]);
 }
 
 // What a tile leaves alone does not travel with it.
 Expr NodeSteps::travels(const Way& way, const TileBoxes& tiles) const {
-  return ops::touches(*way.map, ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_), map_);
+  auto some = ops::touches(*way.map, ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_), map_);
+  if (!way.sliding || !way.sliding->may_have_none) return some;
+  return both(some, less(0, brought(way, tiles).len[way.sliding->axis]));
 }
 
 void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
   Block commands;
-  issue_commands(way, step, tiles, commands);
+  if (slides_outside(way))
+    issue_parts(way, step, tiles, commands);
+  else
+    issue_commands(way, step, tiles, command(way, tiles, held(way, tiles)), {turn_outside(way, step)}, commands);
   guard(travels(way, tiles), std::move(commands), body);
 }
 
-void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
-  auto c = command(way, tiles);
+void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, const Command& c,
+                               const Source& source, Block& body) {
   Expr turn = step / way.period;
-  Transfer transfer{way.direction, way.engine, way.tensor,
-                    ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_)};
+  Transfer transfer{way.direction, way.engine, way.tensor, brought(way, tiles)};
   transfer.far = {way.far, 0, c.far_byte};
-  if (way.outer >= 0) {
-    auto& outer = ways_[static_cast<size_t>(way.outer)];
-    transfer.far.slot = slot(outer, step / outer.period);
-  }
-  transfer.near = {way.slots, slot(way, turn), 0};
+  if (way.outer >= 0) transfer.far.slot = slot(ways_[static_cast<size_t>(way.outer)], source.turn);
+  transfer.near = {way.slots, slot(way, turn), c.near_byte};
   transfer.line = c.line;
   transfer.lines = c.lines;
   transfer.far_stride = c.far_stride;
   transfer.handle = slot(way, turn) * way.pool + way.first_handle;
-  if (c.loops.empty()) {
+  const bool first = source.first_piece.constant() == 0;
+  if (c.loops.empty() && first) {
     body.push_back({std::move(transfer)});
     return;
   }
@@ -76,9 +90,10 @@ void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes
     else
       transfer.line = min(Expr(c.chunk), c.line - done);
   }
+  piece = piece + source.first_piece;
   transfer.handle = transfer.handle + piece % Expr(static_cast<int64_t>(way.pool));
   Block inner;
-  if (c.most_pieces() > way.pool) {
+  if (!first || c.most_pieces() > way.pool) {
     Block reuse;
     reuse.push_back({Wait{transfer.handle}});
     guard(less(way.pool - 1, piece), std::move(reuse), inner);
@@ -92,17 +107,23 @@ void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes
   for (auto& step_of_loop : inner) body.push_back(std::move(step_of_loop));
 }
 
+Expr NodeSteps::pieces(const Way& way, const TileBoxes& tiles) const {
+  auto pieces = command(way, tiles, held(way, tiles)).pieces();
+  if (!slides_outside(way)) return pieces;
+  auto from = parts(way, tiles, held(way, tiles), held(way, tiles));  // as many, whatever the slots hold
+  return pieces + goes_back(way, tiles) * (from.before.pieces() + from.own_pieces - pieces);
+}
+
 void NodeSteps::wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body) {
-  auto c = command(way, tiles);
-  Expr handle = slot(way, turn) * way.pool + way.first_handle;
+  Expr handle = slot(way, turn) * way.pool + way.first_handle, pieces = this->pieces(way, tiles);
   Block waits;
-  if (c.loops.empty() || way.pool == 1) {
+  if (pieces.constant() == 1 || way.pool == 1) {
     waits.push_back({Wait{handle}});
   } else {
     auto q = steps_->new_variable("piece");
     Block one;
     one.push_back({Wait{handle + Expr::var(q)}});
-    waits.push_back({Loop{q, min(Expr(static_cast<int64_t>(way.pool)), c.pieces()), std::move(one)}});
+    waits.push_back({Loop{q, min(Expr(static_cast<int64_t>(way.pool)), pieces), std::move(one)}});
   }
   guard(travels(way, tiles), std::move(waits), body);
 }

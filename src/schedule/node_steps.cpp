@@ -108,7 +108,8 @@ int64_t NodeSteps::last_from_far() const {
   int64_t last = -1;
   for (auto& way : ways_) {
     if (!way.in() || !way.far_away || way.resident() || (way.deep && way.times == 2)) continue;
-    last = std::max(last, way.deep ? total() - 2 * way.period - 1 : total() - (way.doubled() ? 2 : 1) * way.period);
+    const auto asked = way.sliding ? way.sliding->reached : -1;  // of the turn after the one that frees the slot
+    last = std::max(last, way.deep ? total() - 2 * way.period + asked : total() - (way.doubled() ? 2 : 1) * way.period);
   }
   return last;
 }
@@ -224,9 +225,17 @@ void NodeSteps::arrive(const Expr& t, const TileBoxes& tiles, Block& body) {
 }
 
 // When the last tile that an outer slot holds has gone inwards, the slot is free: its next tile but one may come, and
-// has the time of a whole turn for that.
+// has the time of a whole turn for that. A slot that the turn after reaches back to is free when that has been done.
 void NodeSteps::fetch_far(const Expr& t, Block& body) {
-  by_period([](auto& way) { return way.in() && way.deep; },
+  for (auto& way : ways_) {
+    if (!way.in() || !way.deep || !way.sliding) continue;
+    Block now;
+    Expr then = t + (way.period - way.sliding->reached);
+    fetch(way, then, steps_->at(then, "far_", now), now);
+    auto when = both(equal(t % way.period, way.sliding->reached), less(way.period - 1, t));
+    guard(both(when, less(then, total())), std::move(now), body);
+  }
+  by_period([](auto& way) { return way.in() && way.deep && !way.sliding; },
             [&](int64_t period, int64_t, auto& group) {
               Block now;
               Expr then = t + (1 + period);

@@ -11,6 +11,7 @@
 
 #include "base/error.hpp"
 #include "plan/plan.hpp"
+#include "plan/sliding.hpp"
 #include "schedule/command.hpp"
 #include "schedule/schedule.hpp"
 #include "schedule/tile_steps.hpp"
@@ -45,6 +46,7 @@ struct Way {
   bool far_away = false;  // between L3 and L2
   bool here = false;      // the first tile has come before the entry point began
   bool deep = false;      // from far away and double buffered: the tile after the next one is on its way as well
+  std::optional<plan::Sliding> sliding;  // where a tile brings only what the one before does not hold
   int first_handle = 0, pool = 1;
 
   bool in() const { return direction == Transfer::Direction::In; }
@@ -126,14 +128,36 @@ class NodeSteps {
   int64_t span(const Way& way) const { return way.outer >= 0 ? ways_[static_cast<size_t>(way.outer)].period : total(); }
 
   Kernel kernel(const Expr& t, const ops::SymbolicBox& tile);
-  Container container(const Way& way, const TileBoxes& tiles) const;
-  Command command(const Way& way, const TileBoxes& tiles) const;
+  ops::SymbolicBox brought(const Way& way, const TileBoxes& tiles) const;
+  ops::SymbolicBox held(const Way& way, const TileBoxes& tiles) const;
+  Container container(const Way& way, ops::SymbolicBox held) const;
+  Command command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const;
+  Expr pieces(const Way& way, const TileBoxes& tiles) const;
   int64_t most_pieces(const Way& way) const;
   Expr travels(const Way& way, const TileBoxes& tiles) const;
-  void issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
+  struct Source {
+    Expr turn;             // of the outer slots, where it passes through some
+    Expr first_piece = 0;  // pieces that went before, on the same handles
+  };
+  void issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, const Command& c, const Source& source,
+                      Block& body);
+
+  // node_sliding.cpp: of a tile that reaches back, what the outer tile before holds, and what its own does.
+  struct Parts {
+    Command before, own;
+    Expr own_pieces;
+  };
+  const plan::Sliding* slides_outside(const Way& way) const;
+  Expr goes_back(const Way& way, const TileBoxes& tiles) const;
+  Parts parts(const Way& way, const TileBoxes& tiles, const ops::SymbolicBox& before,
+              const ops::SymbolicBox& held) const;
+  void issue_parts(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   void issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   void wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body);
   Expr slot(const Way& way, const Expr& turn) const { return turn % Expr(static_cast<int64_t>(way.slot_count)); }
+  Expr turn_outside(const Way& way, const Expr& step) const {
+    return way.outer < 0 ? Expr(0) : step / ways_[static_cast<size_t>(way.outer)].period;
+  }
   int64_t total() const { return steps_->total(); }
   int innermost() const { return steps_->levels() - 1; }
 

@@ -54,6 +54,7 @@ Result<void> NodeSteps::add_operand(Transfer::Direction direction, const ops::Op
     way.at_last = hop.at_last;
     way.late = hop.late && !way.in();
     way.far_away = hop.to > 0;
+    if (hop.keeps) way.sliding = plan::sliding(map_, map, steps_->loops());
     ways_.push_back(way);
   }
   return {};
@@ -95,7 +96,11 @@ int64_t NodeSteps::most_pieces(const Way& way) const {
   Block names;  // pieces depend on lengths only, which a tile at the start has too
   std::vector<std::string> variables;
   auto steps = TileSteps(map_, plan_, variables);
-  return command(way, steps.at(Expr::var(steps.new_variable("t")), "", names)).most_pieces();
+  auto tiles = steps.at(Expr::var(steps.new_variable("t")), "", names);
+  auto most = command(way, tiles, held(way, tiles)).most_pieces();
+  if (!slides_outside(way)) return most;
+  auto from = parts(way, tiles, held(way, tiles), held(way, tiles));
+  return std::max(most, from.before.most_pieces() + from.own.most_pieces());
 }
 
 std::vector<int> NodeSteps::number_handles(const std::vector<int>& first, const std::vector<int>& spare) {

@@ -63,4 +63,23 @@ inline ConvCase random_conv(std::mt19937& rng, int64_t channels, int64_t large) 
   return c;
 }
 
+inline OneNode weight_gradient(const ConvCase& c) {
+  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
+  if (!forward.status) return forward;
+  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
+  auto n = one_node({"com.microsoft", "ConvGrad"}, {f32(dy), f32(c.x), f32(c.w)}, c.attributes, 2);
+  n.graph.at(n.node).outputs[0] = {};
+  return n;
+}
+
+// The transposed convolution that goes back to x.
+inline OneNode data_gradient(const ConvCase& c) {
+  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
+  if (!forward.status) return forward;
+  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
+  auto attributes = c.attributes;
+  attributes.set("output_shape", Shape(c.x.begin() + 2, c.x.end()));
+  return one_node({"", "ConvTranspose"}, {f32(dy), f32(c.w)}, attributes);
+}
+
 }  // namespace tessera::test

@@ -1,5 +1,6 @@
 // Correct schedules, broken on purpose in every way and at every place: the checker refuses them all.
 #include "unit/check_damage/damage.hpp"
+#include "support/one_node.hpp"
 #include "unit/check/compiled.hpp"
 
 namespace tessera {
@@ -65,6 +66,14 @@ Case of_data_that_moves_from_far_away() {
   return compile(compiled::moved(6, 8, false),
                  {.buffering = plan::Buffering::Double, .home = plan::Home::L3, .l1 = Bytes(400)});
 }
+Case of_tiles_that_share_rows() {
+  auto n = test::one_node({"", "Conv"}, {test::f32({1, 2, 24, 5}), test::f32({2, 2, 3, 3})},
+                          {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  auto c = compile(train::inference_program(std::move(n.graph)),
+                   {.buffering = plan::Buffering::Double, .home = plan::Home::L3, .l1 = Bytes(500), .l2 = Bytes(900)});
+  EXPECT_TRUE(c.plan.nodes[0].inputs[0].hops[0].keeps);
+  return c;
+}
 Case untiled() {
   return compile(compiled::perceptron("mlp:6-5-3", 2), {.tiling = false});
 }
@@ -79,7 +88,7 @@ INSTANTIATE_TEST_SUITE_P(Compiled, DamageTest,
                          testing::Values(Network{"single", single_buffered}, Network{"twofold", double_buffered},
                                          Network{"operators", of_many_operators}, Network{"moved", of_data_that_moves},
                                          Network{"movedFar", of_data_that_moves_from_far_away},
-                                         Network{"untiled", untiled, 20}),
+                                         Network{"slides", of_tiles_that_share_rows}, Network{"untiled", untiled, 20}),
                          [](auto& info) { return info.param.name; });
 
 }  // namespace

@@ -29,25 +29,6 @@ void expect_kernel(const OneNode& n, std::mt19937& rng) {
   EXPECT_EQ(kernel_failure(n, inputs, rng, 2e-6 + 1e-7 * terms, tilings), "") << shapes;
 }
 
-OneNode weight_gradient(const ConvCase& c) {
-  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
-  if (!forward.status) return forward;
-  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
-  auto n = one_node({"com.microsoft", "ConvGrad"}, {f32(dy), f32(c.x), f32(c.w)}, c.attributes, 2);
-  n.graph.at(n.node).outputs[0] = {};
-  return n;
-}
-
-// The transposed convolution that goes back to x.
-OneNode data_gradient(const ConvCase& c) {
-  auto forward = one_node({"", "Conv"}, {f32(c.x), f32(c.w)}, c.attributes);
-  if (!forward.status) return forward;
-  auto dy = forward.graph.at(forward.graph.outputs[0]).type.shape;
-  auto attributes = c.attributes;
-  attributes.set("output_shape", Shape(c.x.begin() + 2, c.x.end()));
-  return one_node({"", "ConvTranspose"}, {f32(dy), f32(c.w)}, attributes);
-}
-
 TEST(Conv, any_geometry) {
   std::mt19937 rng(1);
   for (int i = 0; i < 60; ++i) {

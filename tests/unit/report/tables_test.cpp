@@ -66,9 +66,9 @@ Profile two_operators() {
        "input 0",
        "L3",
        100,
-       {{"L3_L2", 1, 50, false, false, 130, 0, 4}, {"L2_L1", 2, 10, true, false, 200, 0, 8}}},
+       {{"L3_L2", 2, 50, false, false, true, 130, 0, 4}, {"L2_L1", 2, 10, true, false, false, 200, 0, 8}}},
       {"w", "input 1", "L1", 8, {}},
-      {"y", "output 0", "L2", 40, {{"L2_L1", 1, 40, false, true, 0, 40, 1}}}};
+      {"y", "output 0", "L2", 40, {{"L2_L1", 1, 40, false, true, false, 0, 40, 1}}}};
   return profile;
 }
 
@@ -77,7 +77,8 @@ TEST(Profile, SortsByCostAndSumsUp) {
   const auto json = Json::parse(to_json(profile));
   ASSERT_EQ(json["operators"].size(), 2u);
   EXPECT_EQ(json["operators"][0]["name"], "dear");
-  EXPECT_EQ(json["operators"][0]["buffers"], "1/2< . > 1'");
+  EXPECT_EQ(json["operators"][0]["buffers"], "2~/2< . > 1'");
+  EXPECT_EQ(json["operators"][0]["operands"][0]["hops"][0]["keeps"], true);
   EXPECT_EQ(json["operators"][0]["dma_bytes"]["L2_L1"], 240);
   EXPECT_EQ(json["operators"][0]["dma_bytes"]["L3_L2"], 130);
   EXPECT_EQ(json["operators"][0]["operands"][0]["hops"][0]["in_bytes"], 130);

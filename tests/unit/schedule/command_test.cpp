@@ -35,6 +35,15 @@ Region random_region(std::mt19937& random) {
   return r;
 }
 
+ops::SymbolicBox symbolic(const ops::Box& box) {
+  ops::SymbolicBox out;
+  for (size_t a = 0; a < box.lo.size(); ++a) {
+    out.lo.push_back(box.lo[a]);
+    out.len.push_back(box.len[a]);
+  }
+  return out;
+}
+
 // By far element, where it lands in the near memory; -1: it does not travel.
 using Landing = std::vector<int64_t>;
 
@@ -50,7 +59,7 @@ void land(const Command& c, int64_t max_bytes, Landing& where, std::vector<int64
     }
     return;
   }
-  int64_t far = c.far_byte.constant().value(), near = 0, line = c.line.constant().value(),
+  int64_t far = c.far_byte.constant().value(), near = c.near_byte.constant().value(), line = c.line.constant().value(),
           lines = c.lines.constant().value();
   for (size_t l = 0; l < index.size(); ++l) {
     far += index[l] * c.loops[l].far_step.constant().value();
@@ -71,18 +80,21 @@ void land(const Command& c, int64_t max_bytes, Landing& where, std::vector<int64
     }
 }
 
-// The reference: element by element, dense in the near memory.
-Landing expected(const Region& r) {
+// The reference: element by element, dense in the near memory; where only a part of the region comes, in its place.
+Landing expected(const Region& r, const ops::Box& part) {
   Landing where(static_cast<size_t>(count(r.map.view)), -1);
   auto total = count(r.box.len);
   for (int64_t e = 0; e < total; ++e) {
     int64_t rest = e, far = 0, stride = 1;
+    bool comes = true;
     for (size_t a = r.map.view.size(); a-- > 0;) {
-      far += (r.box.lo[a] + rest % r.box.len[a]) * stride;
+      auto at = r.box.lo[a] + rest % r.box.len[a];
+      comes = comes && at >= part.lo[a] && at < part.lo[a] + part.len[a];
+      far += at * stride;
       rest /= r.box.len[a];
       stride *= r.map.view[a];
     }
-    where[static_cast<size_t>(far)] = e;
+    if (comes) where[static_cast<size_t>(far)] = e;
   }
   return where;
 }
@@ -92,16 +104,34 @@ TEST(Command, EveryByteOfARegionLandsWhereItBelongs) {
   for (int round = 0; round < 400; ++round) {
     auto r = random_region(random);
     auto rank = 1 + static_cast<int>(random() % 2);
-    ops::SymbolicBox box;
-    for (size_t a = 0; a < r.box.lo.size(); ++a) {
-      box.lo.push_back(r.box.lo[a]);
-      box.len.push_back(r.box.len[a]);
-    }
-    auto c = command_for(Container::whole(r.map), box, r.box.len, 4, engine(rank, 131064));
+    auto c = command_for(Container::whole(r.map), symbolic(r.box), r.box.len, 4, engine(rank, 131064));
     Landing where(static_cast<size_t>(count(r.map.view)), -1);
     land(c, 131064, where);
-    ASSERT_EQ(where, expected(r)) << "round " << round << " view " << to_string(r.map.view) << " lo "
-                                  << to_string(r.box.lo) << " len " << to_string(r.box.len);
+    ASSERT_EQ(where, expected(r, r.box)) << "round " << round << " view " << to_string(r.map.view) << " lo "
+                                         << to_string(r.box.lo) << " len " << to_string(r.box.len);
+  }
+}
+
+TEST(Command, ThePartsOfARegionMakeItWhole) {
+  std::mt19937 random(8);
+  for (int round = 0; round < 400; ++round) {
+    auto r = random_region(random);
+    const size_t axis = random() % r.box.lo.size();
+    auto first = r.box, second = r.box;
+    first.len[axis] = static_cast<int64_t>(random() % static_cast<unsigned>(r.box.len[axis] + 1));
+    second.lo[axis] += first.len[axis];
+    second.len[axis] -= first.len[axis];
+    Landing where(static_cast<size_t>(count(r.map.view)), -1);
+    for (auto& part : {first, second}) {
+      if (part.len[axis] == 0) continue;
+      auto c = command_for(Container::whole(r.map), symbolic(part), part.len, 4, engine(1 + round % 2, 131064),
+                           PartOf{symbolic(r.box), axis});
+      Landing alone(where.size(), -1);
+      land(c, 131064, alone);
+      ASSERT_EQ(alone, expected(r, part)) << "round " << round << " axis " << axis;
+      land(c, 131064, where);
+    }
+    ASSERT_EQ(where, expected(r, r.box)) << "round " << round << " axis " << axis;
   }
 }
 

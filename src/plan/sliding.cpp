@@ -1,0 +1,91 @@
+#include "plan/sliding.hpp"
+
+#include <algorithm>
+
+namespace tessera::plan {
+
+namespace {
+
+// The innermost loop over outer tiles that changes the operand's region.
+const TileLoop* innermost_outside(const ops::OperandMap& map, const Loops& loops) {
+  const TileLoop* found = nullptr;
+  for (auto& loop : loops.loops)
+    if (loop.level == 0 && loop.count > 1 && map.uses(loop.dim)) found = &loop;
+  return found;
+}
+
+// The one axis that a dimension moves along, alone or beside dimensions that no loop divides.
+std::optional<Sliding> along(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops, int dim) {
+  std::optional<Sliding> found;
+  for (size_t a = 0; a < map.axes.size(); ++a) {
+    auto& axis = map.axes[a];
+    if (std::ranges::find(axis.terms, dim, &ops::AxisMap::Term::dim) == axis.terms.end()) continue;
+    if (found) return std::nullopt;
+    found = Sliding{.axis = a, .dim = dim, .from = axis.offset, .past = axis.offset + axis.window};
+    for (auto& [other, coefficient] : axis.terms) {
+      if (other == dim)
+        found->step = coefficient;
+      else if (loops.count(other) > 1)
+        return std::nullopt;
+      else
+        found->past += coefficient * (space.dims[static_cast<size_t>(other)].extent - 1);
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+std::optional<Sliding> sliding(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops) {
+  if (loops.tile.size() != 2) return std::nullopt;
+  const auto* outer = innermost_outside(map, loops);
+  if (!outer) return std::nullopt;
+  auto found = along(space, map, loops, outer->dim);
+  if (!found) return std::nullopt;
+  auto& s = *found;
+  const auto d = static_cast<size_t>(s.dim);
+  const auto view = map.view[s.axis], extent = space.dims[d].extent;
+  const auto shared = s.past - s.from - s.step;  // of the region of one index with the next
+  const auto whole = loops.tile[0][d], part = loops.tile[1][d];
+  // An outer tile shares with the one before only, and the first inner tile alone reaches back.
+  if (shared <= 0 || shared > s.step * whole || (part < whole && shared > s.step * part)) return std::nullopt;
+  // Every index needs something.
+  if (s.past <= 0 || s.from + s.step * (extent - 1) >= view) return std::nullopt;
+  s.most = std::min(view, std::max(s.step * whole, s.past + s.step * (whole - 1) - std::max<int64_t>(0, s.from)));
+  s.beyond = s.past + s.step * (extent - 1) > view;
+  s.may_have_none = s.past + s.step * ((extent - 1) / whole * whole - 1) >= view;
+  s.tiles = outer->count;
+  const auto turn = outer->stride, inner = period(map, loops, 1);
+  int64_t count = 1, stride = turn;
+  for (auto& loop : loops.loops)
+    if (loop.level == 1 && loop.dim == s.dim && loop.count > 1) count = loop.count, stride = loop.stride;
+  s.reached = turn - (count - 1) * stride - inner;
+  s.reaching = turn / (inner * count);
+  const auto lens = extents(map, loops.tile[1]);
+  for (size_t a = 0; a < s.axis; ++a) s.runs *= lens[a];
+  return found;
+}
+
+Shape own_extents(const Sliding& sliding, Shape extents) {
+  extents[sliding.axis] = sliding.most;
+  return extents;
+}
+
+ops::SymbolicBox own_part(const ops::OperandMap& map, const Sliding& s, const ops::SymbolicBox& tile,
+                          ops::SymbolicBox region, const Expr& follows) {
+  const auto d = static_cast<size_t>(s.dim);
+  const auto view = map.view[s.axis];
+  auto& first = tile.lo[d];
+  // Where the tile before ended.
+  Expr begin = first * s.step + (s.past - s.step);
+  if (s.may_have_none) begin = min(begin, Expr(view));
+  begin = begin * follows;
+  if (s.from > 0 && !follows.constant()) begin = max(region.lo[s.axis], begin);
+  Expr end = (first + tile.len[d]) * s.step + (s.past - s.step);
+  if (s.beyond) end = min(end, Expr(view));
+  region.lo[s.axis] = begin;
+  region.len[s.axis] = end - begin;
+  return region;
+}
+
+}  // namespace tessera::plan

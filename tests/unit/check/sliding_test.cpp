@@ -1,0 +1,80 @@
+// Windows over tensors in L3 whose outer tiles leave what they share to each other's slots: the checker finds every
+// element of every tile in its place.
+#include "support/conv_cases.hpp"
+#include "unit/check/compiled.hpp"
+
+namespace tessera {
+namespace {
+
+using compiled::compile;
+
+test::ConvCase tall(std::mt19937& rng) {
+  auto c = test::random_conv(rng, 4, 24);
+  c.x[2] = test::among(rng, 12, 60);
+  return c;
+}
+
+test::OneNode convolution(std::mt19937& rng) {
+  auto c = tall(rng);
+  return test::one_node({"", "Conv"}, {test::f32(c.x), test::f32(c.w)}, c.attributes);
+}
+test::OneNode of_the_data(std::mt19937& rng) {
+  return test::data_gradient(tall(rng));
+}
+test::OneNode of_the_weights(std::mt19937& rng) {
+  auto n = test::weight_gradient(tall(rng));
+  if (n.status) n.graph.outputs = {n.graph.at(n.node).outputs[1]};
+  return n;
+}
+test::OneNode pool(std::mt19937& rng) {
+  auto w = test::random_window(rng, 24);
+  w.in[0] = test::among(rng, 12, 60);
+  w.attributes.set("kernel_shape", w.kernel);
+  w.in.insert(w.in.begin(), {test::among(rng, 1, 2), test::among(rng, 1, 4)});
+  return test::one_node({"", "MaxPool"}, {test::f32(w.in)}, w.attributes);
+}
+
+struct Windows {
+  const char* name;
+  test::OneNode (*make)(std::mt19937&);
+};
+void PrintTo(const Windows& w, std::ostream* out) {
+  *out << w.name;
+}
+
+class SlidingWindows : public testing::TestWithParam<Windows> {};
+
+TEST_P(SlidingWindows, AreInTheirPlaces) {
+  std::mt19937 rng(11);
+  int kept = 0, tried = 0;
+  for (int round = 0; round < 250; ++round) {
+    auto node = GetParam().make(rng);
+    if (!node.status) continue;  // random pads may leave no output at all
+    auto program = train::inference_program(std::move(node.graph));
+    ASSERT_TRUE(program) << program.error().text();
+    plan::Options options{.home = plan::Home::L3, .advise = false};
+    options.buffering = round % 2 ? plan::Buffering::Double : plan::Buffering::Auto;
+    Bytes all;
+    for (auto& tensor : program->graph.tensors()) all += tensor.type.bytes();
+    options.l1 = Bytes(test::among(rng, 200, 400 + all.count / 2));
+    options.l2 = Bytes(test::among(rng, 200, 400 + all.count));
+    auto c = compile(*program, options);
+    if (!c && c.error().kind() == ErrorKind::DoesNotFit) continue;
+    ASSERT_TRUE(c) << c.error().text();
+    ++tried;
+    for (auto& node : c->plan.nodes)
+      for (auto& input : node.inputs) kept += std::ranges::any_of(input.hops, &plan::Hop::keeps);
+    auto verdict = c->judge();
+    ASSERT_TRUE(verdict) << "round " << round << ": " << verdict.error().text();
+  }
+  fmt::print("{} of {} keep what their tiles share\n", kept, tried);
+  EXPECT_GT(kept, 10);
+}
+
+INSTANTIATE_TEST_SUITE_P(Of, SlidingWindows,
+                         testing::Values(Windows{"Convolutions", convolution}, Windows{"DataGradients", of_the_data},
+                                         Windows{"WeightGradients", of_the_weights}, Windows{"Pools", pool}),
+                         [](auto& info) { return info.param.name; });
+
+}  // namespace
+}  // namespace tessera
