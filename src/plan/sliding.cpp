@@ -80,7 +80,7 @@ ops::SymbolicBox own_part(const ops::OperandMap& map, const Sliding& s, const op
   Expr begin = first * s.step + (s.past - s.step);
   if (s.may_have_none) begin = min(begin, Expr(view));
   begin = begin * follows;
-  if (s.from > 0 && !follows.constant()) begin = max(region.lo[s.axis], begin);
+  if (s.from > 0 && follows.constant() != 1) begin = max(region.lo[s.axis], begin);
   Expr end = (first + tile.len[d]) * s.step + (s.past - s.step);
   if (s.beyond) end = min(end, Expr(view));
   region.lo[s.axis] = begin;

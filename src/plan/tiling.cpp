@@ -284,19 +284,23 @@ std::vector<Search::Outer>& Search::spread_outwards(size_t inner) {
     const auto loops = make_loops(p_.map, nest);
     if (!legal(p_.map, loops)) continue;
     const Buffers buffers(p_, travellers_, nest, loops, kernels);
-    Front<Outer> found;
-    std::map<uint32_t, double> shares;  // by who keeps what neighbours share
+    struct Alike {
+      double share = 1;
+      Front<Outer> found;
+    };
+    std::map<uint32_t, Alike> alike;  // by who keeps what neighbours share
     for (auto twice : choices(buffers)) {
       const auto cost = buffers.cost(twice);
-      auto [known, first] = shares.try_emplace(buffers.keepers(twice), 1.0);
-      auto& share = known->second;
-      if (first) share = std::max(share, fetched_from_l3(p_, travellers_, loops, known->first));
+      const auto keepers = buffers.keepers(twice);
+      auto [at_share, first] = alike.try_emplace(keepers);
+      auto& [share, found] = at_share->second;
+      if (first) share = std::max(share, fetched_from_l3(p_, travellers_, loops, keepers));
       const Outer outer{
           inner,       o,          share,         twice,        as_asked(buffers, twice), found_[inner].in_order,
           cost.cycles, cost.shown, cost.l1_bytes, cost.l2_bytes};
       if (!found.beats(outer.merits())) found.add(outer.merits(), outer);
     }
-    std::ranges::move(std::move(found).items(), std::back_inserter(at->second));
+    for (auto& [keepers, one] : alike) std::ranges::move(std::move(one.found).items(), std::back_inserter(at->second));
   }
   return at->second;
 }

@@ -86,7 +86,7 @@ TEST(Sliding, OwnRowsAreTheNeededOnesOnce) {
   auto pick = [&](int64_t lo, int64_t hi) { return std::uniform_int_distribution<int64_t>(lo, hi)(random); };
   int found = 0, none = 0;
   for (int round = 0; round < 6000; ++round) {
-    Windows w{pick(1, 40), pick(1, 7), pick(1, 3), pick(0, 4), pick(2, 30)};
+    Windows w{pick(1, 40), pick(1, 7), pick(1, 3), pick(-2, 4), pick(2, 30)};
     const auto map = w.map();
     const auto& x = map.inputs[0];
     const auto inner = pick(1, 6), outer = inner * pick(1, 4);
