@@ -3,6 +3,16 @@
 
 namespace tessera::schedule {
 
+namespace {
+
+// Of a condition; a comparison turns round, which is how people write it.
+Expr otherwise(const Expr& condition) {
+  if (condition.op() == Expr::Op::Less) return less(condition.right(), condition.left() + 1);
+  return equal(condition, 0);
+}
+
+}  // namespace
+
 // How the outer tiles that a way passes through share what they hold, if they do.
 const plan::Sliding* NodeSteps::slides_outside(const Way& way) const {
   if (way.outer < 0) return nullptr;
@@ -62,7 +72,7 @@ void NodeSteps::issue_parts(const Way& way, const Expr& step, const TileBoxes& t
   }
   issue_commands(way, step, tiles, command(way, tiles, here), {turn}, one_slot);
   guard(back, std::move(both_slots), body);
-  guard(equal(back, 0), std::move(one_slot), body);
+  guard(otherwise(back), std::move(one_slot), body);
 }
 
 }  // namespace tessera::schedule

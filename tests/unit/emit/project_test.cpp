@@ -46,8 +46,10 @@ TEST(Project, SimplemlpIsUnder600LinesAndNoneIsTooWide) {
 
 TEST(Project, CompilesWithoutAWarningUnderGccAndClang) {
   int compilers = 0;
+  const plan::Options far{.home = plan::Home::L3, .l1 = Bytes(65536), .l2 = Bytes(65536)};
   for (const auto& options : {test::NetworkOptions{.model = "mlp:8-8-8-8", .plan = {.l1 = Bytes(2048)}},
-                              test::NetworkOptions{.model = "mlp:7-5-3", .batch = 3, .training = false}}) {
+                              test::NetworkOptions{.model = "mlp:7-5-3", .batch = 3, .training = false},
+                              test::NetworkOptions{.model = "resnet8", .plan = far}}) {
     auto network = compile_network(options);
     ASSERT_TRUE(network) << network.error().text();
     auto project = network->project();
@@ -111,6 +113,19 @@ TEST(Project, TheSameInputGivesTheSameBytes) {
     EXPECT_EQ(a->files[i].bytes, b->files[i].bytes) << a->files[i].path;
     EXPECT_EQ(a->files[i].bytes.find(TESSERA_ROOT), std::string::npos) << a->files[i].path;
   }
+}
+
+TEST(Project, WithLessRoomForCodeMoreIsShared) {
+  std::vector<size_t> lines;
+  for (int64_t kilobytes : {512, 100}) {
+    auto network = compile_network({.model = "resnet8"});
+    ASSERT_TRUE(network) << network.error().text();
+    network->plan.code = Bytes(kilobytes * 1024);
+    auto project = network->project();
+    ASSERT_TRUE(project) << project.error().text();
+    lines.push_back(lines_of(*project, "network.c"));
+  }
+  EXPECT_LT(lines[1], lines[0] * 4 / 5);
 }
 
 TEST(Project, HasOnlyTheKernelsThatItCalls) {
