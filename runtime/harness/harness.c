@@ -7,6 +7,7 @@
 #define CONFIG ts_run_config
 
 uint64_t ts_train_cycles, ts_optimizer_cycles;
+struct ts_stretch ts_outputs_in_ram;
 
 static struct pi_device cluster, data_ram;
 static uint32_t data;         /* where samples and images begin in the external RAM */
@@ -38,6 +39,14 @@ static struct pi_device* ram(void) {
   return CONFIG.ram ? CONFIG.ram : &data_ram;
 }
 
+static void copy_in_ram(uint32_t to, uint32_t from, uint32_t bytes) {
+  for (uint32_t done = 0, part; done < bytes; done += part) {
+    part = bytes - done < sizeof between ? bytes - done : (uint32_t)sizeof between;
+    pi_ram_read(ram(), from + done, between, part);
+    pi_ram_write(ram(), to + done, between, part);
+  }
+}
+
 /* The same from samples and images, wherever those are. */
 static void write_data(const struct ts_tensor* tensor, uint32_t at, const uint8_t* bytes_at, uint32_t bytes) {
   const uint32_t from = data + (uint32_t)(uintptr_t)bytes_at;
@@ -46,11 +55,24 @@ static void write_data(const struct ts_tensor* tensor, uint32_t at, const uint8_
   else if (tensor->level <= 2)
     pi_ram_read(ram(), from, (uint8_t*)address(tensor) + at, bytes);
   else
-    for (uint32_t done = 0, part; done < bytes; done += part) {
-      part = bytes - done < sizeof between ? bytes - done : (uint32_t)sizeof between;
-      pi_ram_read(ram(), from + done, between, part);
-      pi_ram_write(ram(), *CONFIG.l3 + tensor->offset + at + done, between, part);
-    }
+    copy_in_ram(*CONFIG.l3 + tensor->offset + at, from, bytes);
+}
+
+static void record(const struct ts_tensor* output, uint32_t at) {
+  const uint32_t to = ts_outputs_in_ram.address + at;
+  if (!CONFIG.outputs_in_ram)
+    ts_read(output, ts_outputs + at);
+  else if (output->level <= 2)
+    pi_ram_write(ram(), to, address(output), output->bytes);
+  else
+    copy_in_ram(to, *CONFIG.l3 + output->offset, output->bytes);
+}
+
+void ts_read_outputs(uint32_t at, void* data, uint32_t bytes) {
+  if (CONFIG.outputs_in_ram)
+    pi_ram_read(ram(), ts_outputs_in_ram.address + at, data, bytes);
+  else
+    memcpy(data, ts_outputs + at, bytes);
 }
 
 struct measured {
@@ -113,12 +135,13 @@ static int open_device(void) {
   pi_cluster_conf_init(&conf);
   pi_open_from_conf(&cluster, &conf);
   if (pi_cluster_open(&cluster)) return 1;
-  if (!CONFIG.ram && !CONFIG.data_in_ram) return 0;
+  if (!CONFIG.ram && !CONFIG.data_in_ram && !CONFIG.outputs_in_ram) return 0;
   static struct pi_hyperram_conf ram_conf;
   pi_hyperram_conf_init(&ram_conf);
   pi_open_from_conf(ram(), &ram_conf);
-  if (pi_ram_open(ram()) || load_files()) return 1;
-  return CONFIG.ram ? fill_ram() : 0;
+  if (pi_ram_open(ram()) || load_files() || (CONFIG.ram && fill_ram())) return 1;
+  ts_outputs_in_ram.bytes = CONFIG.outputs_in_ram;
+  return CONFIG.outputs_in_ram ? pi_ram_alloc(ram(), &ts_outputs_in_ram.address, CONFIG.outputs_in_ram) : 0;
 }
 
 static void copy_inputs(uint32_t run) {
@@ -145,12 +168,10 @@ static void train(void) {
 }
 
 static void infer(void) {
-  uint8_t* record = ts_outputs;
-  for (uint32_t run = 0; run < CONFIG.steps; ++run) {
+  for (uint32_t run = 0, at = 0; run < CONFIG.steps; ++run) {
     copy_inputs(run);
     run_network(TrainingNetwork, &ts_train_cycles);
-    for (uint32_t i = 0; i < CONFIG.output_count; record += CONFIG.outputs[i++].bytes)
-      ts_read(&CONFIG.outputs[i], record);
+    for (uint32_t i = 0; i < CONFIG.output_count; at += CONFIG.outputs[i++].bytes) record(&CONFIG.outputs[i], at);
   }
 }
 

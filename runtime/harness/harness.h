@@ -52,6 +52,7 @@ struct ts_run_config {
   float tolerance;                      /* relative to max(1, |reference|) */
   uint32_t weight_sram;                 /* bytes of parameters in on-chip memories */
   uint8_t data_in_ram;                  /* samples and images are offsets in the external RAM, not in L2 */
+  uint32_t outputs_in_ram;              /* bytes of what is recorded there, not in ts_outputs */
   const struct ts_file* files;          /* that hold them */
   uint32_t file_count;
 };
@@ -60,6 +61,9 @@ extern const struct ts_run_config ts_run_config;
 /* Results: a loss a micro-batch; the outputs of every inference, one after the other; cycles over the whole run. */
 extern float ts_losses[];
 extern uint8_t ts_outputs[];
+extern struct ts_stretch {
+  uint32_t address, bytes;
+} ts_outputs_in_ram; /* where the outputs are instead, if they are in the external RAM */
 extern uint64_t ts_train_cycles, ts_optimizer_cycles;
 
 /* The entry points of the network. */
@@ -74,5 +78,7 @@ int ts_run(void);
 /* The value of a tensor, wherever it lives. */
 void ts_read(const struct ts_tensor* tensor, void* data);
 void ts_read_part(const struct ts_tensor* tensor, uint32_t at, void* data, uint32_t bytes);
+/* A part of the recorded outputs. */
+void ts_read_outputs(uint32_t at, void* data, uint32_t bytes);
 
 #endif

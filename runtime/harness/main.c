@@ -13,32 +13,34 @@ static void print_bytes(const uint8_t* data, uint32_t bytes) {
   }
 }
 
-static void print_parameter(const struct ts_tensor* parameter) {
+/* Of a parameter, or, without one, of the recorded outputs from `first` on. */
+static void print_tensor(const struct ts_tensor* parameter, uint32_t first, uint32_t size) {
   static uint8_t part[256];
-  for (uint32_t at = 0; at < parameter->bytes; at += sizeof part) {
-    const uint32_t rest = parameter->bytes - at, bytes = rest < sizeof part ? rest : (uint32_t)sizeof part;
-    ts_read_part(parameter, at, part, bytes);
+  for (uint32_t at = 0; at < size; at += sizeof part) {
+    const uint32_t rest = size - at, bytes = rest < sizeof part ? rest : (uint32_t)sizeof part;
+    if (parameter)
+      ts_read_part(parameter, at, part, bytes);
+    else
+      ts_read_outputs(first + at, part, bytes);
     print_bytes(part, bytes);
   }
 }
 
 static void print_results(void) {
-  const uint8_t* output = ts_outputs;
   if (ts_run_config.loss) {
     printf("RESULT losses ");
     print_bytes((const uint8_t*)ts_losses, ts_run_config.steps * ts_run_config.accumulate * (uint32_t)sizeof(float));
     printf("\n");
   }
-  for (uint32_t i = 0; i < ts_run_config.output_count * ts_run_config.steps; ++i) {
-    const uint32_t bytes = ts_run_config.outputs[i % ts_run_config.output_count].bytes;
+  for (uint32_t i = 0, at = 0, bytes; i < ts_run_config.output_count * ts_run_config.steps; ++i, at += bytes) {
+    bytes = ts_run_config.outputs[i % ts_run_config.output_count].bytes;
     printf("RESULT output ");
-    print_bytes(output, bytes);
+    print_tensor(0, at, bytes);
     printf("\n");
-    output += bytes;
   }
   for (uint32_t i = 0; i < ts_run_config.parameter_count; ++i) {
     printf("RESULT parameter ");
-    print_parameter(&ts_run_config.parameters[i]);
+    print_tensor(&ts_run_config.parameters[i], 0, ts_run_config.parameters[i].bytes);
     printf("\n");
   }
 }

@@ -20,6 +20,16 @@ int64_t planned_l2(const Source& source) {
   return source.arena_bytes(1) + (source.plan.reserved.size() > 1 ? source.plan.reserved[1].count : 0);
 }
 
+// What must be near the cores, whatever the run leaves.
+int64_t with_losses(const Source& source) {
+  const auto results = results_of(source);
+  return planned_l2(source) + align_up(Bytes(results.losses), 16).count + align_up(Bytes(results.reference), 16).count;
+}
+
+int64_t with_results(const Source& source) {
+  return with_losses(source) + align_up(Bytes(results_of(source).outputs), 16).count;
+}
+
 std::string hex(uint32_t value) {
   return fmt::format("0x{:08x}", value);
 }
@@ -49,7 +59,8 @@ std::string memory_text(const Source& source) {
   const bool in_ram = data_in_ram(source);
   const auto &l1 = t.memories[0], &l2 = t.memories[1];
   const int64_t l3 = t.memories.size() > 2 ? t.memories[2].size.count : 0;
-  const int64_t wanted = planned_l2(source) + (in_ram ? 0 : sample_bytes(source));
+  const bool away = outputs_in_ram(source);
+  const int64_t wanted = (away ? with_losses(source) : with_results(source)) + (in_ram ? 0 : sample_bytes(source));
   const int64_t skipped = wanted <= l2.size.count - kPrivateL2 ? kPrivateL2 : 0;
   std::string text = fmt::format("/* The memories of {}, and what stands where. */\nMEMORY {{\n", comment_text(t.name));
   text += fmt::format("  L1 (rw) : ORIGIN = {}, LENGTH = {}\n", hex(l1.base), l1.size.count);
@@ -66,7 +77,9 @@ std::string memory_text(const Source& source) {
                 "them. */\n"
                 "SECTIONS {\n  .ts_data 0 (INFO) : { KEEP(*(.ts_data)) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
               : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { KEEP(*(.ts_data)) } > L2\n}\n__l3_heap = 0;\n";
-  return text + fmt::format("__l3_heap_end = {};\n", l3);
+  const int64_t asked = source.arena_bytes(2) + (away ? results_of(source).outputs : 0);
+  return text +
+         fmt::format("__l3_heap_end = {};\n__l3_asked = __l3_heap + {}; /* when the run has begun */\n", l3, asked);
 }
 
 }  // namespace
@@ -82,7 +95,11 @@ int64_t near_bytes(const Source& source) {
 }
 
 bool data_in_ram(const Source& source) {
-  return planned_l2(source) + sample_bytes(source) > source.target.memories[1].size.count;
+  return with_results(source) + sample_bytes(source) > source.target.memories[1].size.count;
+}
+
+bool outputs_in_ram(const Source& source) {
+  return with_results(source) > source.target.memories[1].size.count;
 }
 
 Result<std::vector<File>> chip_files(const Source& source) {

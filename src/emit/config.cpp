@@ -44,7 +44,7 @@ class Config {
   }
   bool training() const { return source_.program.training(); }
   bool has_reference() const { return !source_.options.reference_losses.empty(); }
-  int64_t runs() const { return int64_t{source_.options.steps} * source_.options.accumulate; }
+  int64_t runs() const { return results_of(source_).runs; }
 
   // Where samples and initial values are: linked, or in the external RAM of a device, which a board fills from files.
   Result<void> data_symbols() {
@@ -151,11 +151,15 @@ class Config {
   }
 
   void results() {
-    int64_t output_bytes = 0;
-    for (TensorId id : output_ids()) output_bytes += source_.graph().at(id).type.bytes().count;
-    add("");
-    add(fmt::format("float ts_losses[{}];", training() ? runs() : 1));
-    add(fmt::format("uint8_t ts_outputs[{}];", std::max<int64_t>(1, output_bytes * source_.options.steps)));
+    const auto results = results_of(source_);
+    add("\n#ifdef TS_CHIP /* beside what is planned in L2 */");
+    add("#define RESULT __attribute__((section(\".ts_results\")))\n#else\n#define RESULT\n#endif");
+    add(fmt::format("RESULT float ts_losses[{}];", training() ? runs() : 1));
+    auto outputs = fmt::format("RESULT uint8_t ts_outputs[{}];", std::max<int64_t>(1, results.outputs));
+    if (outputs_in_ram(source_))
+      outputs =
+          "#if defined TS_CHIP || defined TS_BOARD\nRESULT uint8_t ts_outputs[1];\n#else\n" + outputs + "\n#endif";
+    add(outputs);
   }
 
   void run_config() {
@@ -174,6 +178,9 @@ class Config {
     if (data_in_ram(source_))
       add("#if defined TS_CHIP || defined TS_BOARD\n    .files = files,\n"
           "    .file_count = sizeof files / sizeof files[0],\n    .data_in_ram = 1,\n#endif");
+    if (outputs_in_ram(source_))
+      add(fmt::format("#if defined TS_CHIP || defined TS_BOARD\n    .outputs_in_ram = {},\n#endif",
+                      results_of(source_).outputs));
     add("};");
   }
 

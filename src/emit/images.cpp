@@ -61,7 +61,8 @@ Result<std::vector<File>> image_files(const Source& source) {
   if (!reference.empty()) {
     files.push_back({"images/reference.bin",
                      std::string(reinterpret_cast<const char*>(reference.data()), reference.size() * sizeof(float))});
-    compared = "\n  .section .rodata\n" + labelled("ts_reference", "images/reference.bin");
+    compared = "\n#ifdef TS_CHIP\n  .section .ts_reference, \"a\", %progbits\n#else\n  .section .rodata\n#endif\n" +
+               labelled("ts_reference", "images/reference.bin");
   }
   TRY(auto l2, arena(source, images));
   auto text = fmt::format(

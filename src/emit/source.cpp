@@ -79,6 +79,18 @@ Result<std::vector<Image>> images_of(const Source& source) {
   return images;
 }
 
+Results results_of(const Source& source) {
+  Results results{.runs = int64_t{source.options.steps} * source.options.accumulate};
+  if (source.program.training()) {
+    results.losses = results.runs * static_cast<int64_t>(sizeof(float));
+    if (!source.options.reference_losses.empty()) results.reference = results.losses;
+  } else {
+    for (TensorId id : source.graph().outputs) results.outputs += source.graph().at(id).type.bytes().count;
+    results.outputs *= source.options.steps;
+  }
+  return results;
+}
+
 Result<std::vector<RamFile>> ram_files(const Source& source) {
   TRY(auto images, images_of(source));
   TRY(auto samples, samples_of(source));

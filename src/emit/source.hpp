@@ -50,6 +50,15 @@ Result<std::vector<Samples>> samples_of(const Source& source);
 // for them, in the external RAM, one after the other.
 bool data_in_ram(const Source& source);
 
+// What the run leaves, in bytes: losses, one a micro-batch, and what every inference gives. They stand in L2 as well;
+// outputs that are too large for it, in the external RAM.
+struct Results {
+  int64_t runs = 1;
+  int64_t losses = 0, reference = 0, outputs = 0;
+};
+Results results_of(const Source& source);
+bool outputs_in_ram(const Source& source);
+
 // What the DMA's commands and the queues of the external RAM take of L1, off the stack of the core that uses them; 0
 // where they stand in L2. Every transfer and every wait touches them, and L2 is far.
 int64_t near_bytes(const Source& source);

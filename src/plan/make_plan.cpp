@@ -220,10 +220,22 @@ Error Planning::Planner::with_way_out(Error refusal) const {
   if (auto budgets = way_out(); !budgets.empty())
     return std::move(refusal).hint(fmt::format("the smallest that works is {}", budgets));
   if (auto code = less_code(); !code.empty()) return std::move(refusal).hint(code);
-  if (options_.l3 == 0_B) return std::move(refusal).hint("without --l3 0, what does not fit moves to L3");
-  if (options_.home == Home::L2) return std::move(refusal).hint("--home auto moves what does not fit to L3");
-  if (!options_.tiling) return std::move(refusal).hint("with tiling on, operators work on parts of their tensors");
-  return refusal;
+  auto helps = [&](auto change) {
+    auto options = options_;
+    change(options);
+    return fits(options);
+  };
+  if (options_.l3 == 0_B && helps([](auto& o) { o.l3.reset(); }))
+    return std::move(refusal).hint("without --l3 0, what does not fit moves to L3");
+  if (options_.home == Home::L2 && helps([](auto& o) { o.home = Home::Auto; }))
+    return std::move(refusal).hint("--home auto moves what does not fit to L3");
+  if (!options_.tiling && helps([](auto& o) { o.tiling = true; }))
+    return std::move(refusal).hint("with tiling on, operators work on parts of their tensors");
+  return std::move(refusal).hint(
+      program_.training()
+          ? "less of it must be alive: fewer parameters (--trainable last:1, bias, lora:4), a smaller batch; `tessera "
+            "fit` shows what is"
+          : "less of it must be alive: a smaller batch or model; `tessera fit` shows what is");
 }
 
 Planning::Planning(const train::Program& program, const target::Target& target, const Options& options)

@@ -50,6 +50,17 @@ Result<void> check_code_size(const sim::Elf& elf, Bytes granted) {
   return {};
 }
 
+// Samples, initial values, the arena and outputs, where those are there.
+Result<void> check_ram(const sim::Elf& elf) {
+  const auto *asked = elf.find("__l3_asked"), *end = elf.find("__l3_heap_end");
+  if (!asked || !end) return internal_error("the program has no __l3_asked or no __l3_heap_end");
+  if (asked->address > end->address)
+    return does_not_fit("samples, tensors and outputs take {} bytes of the external RAM; it has {}", asked->address,
+                        end->address)
+        .hint("a run takes no more samples than its steps reach: fewer --steps or smaller ones make room");
+  return {};
+}
+
 }  // namespace
 
 ChipOptions with_grants(ChipOptions options, const Compiled& compiled) {
@@ -70,6 +81,7 @@ Result<ChipProgram> build_chip(const fs::path& project, const target::Target& ta
   TRY(auto elf, sim::load_elf(built.executable.string()));
   CHECK_OK(check_stacks(built, elf, target));
   if (options.code) CHECK_OK(check_code_size(elf, *options.code));
+  CHECK_OK(check_ram(elf));
   ChipProgram program{.elf = built.executable};
   program.ram = std::move(elf.l3);
   return program;

@@ -40,6 +40,16 @@ class Memory {
     return values[0];
   }
 
+  // All that inferences gave, one after the other.
+  Result<std::vector<std::byte>> outputs() const {
+    TRY(auto stretch, array<uint32_t>("ts_outputs_in_ram"));
+    if (stretch.size() != 2 || stretch[1] == 0) return array<std::byte>("ts_outputs");
+    std::vector<uint8_t> bytes(stretch[1]);
+    if (!machine_.read_l3(stretch[0], bytes)) return internal_error("the outputs do not lie in the external RAM");
+    auto raw = std::as_bytes(std::span(bytes));
+    return std::vector<std::byte>(raw.begin(), raw.end());
+  }
+
   // A string of C.
   std::string text(uint32_t address) const {
     std::string text;
@@ -178,7 +188,7 @@ Result<void> read_results(const Memory& memory, const Compiled& compiled, RunRes
     return {};
   }
   if (program.graph.outputs.empty()) return {};
-  TRY(auto recorded, memory.array<std::byte>("ts_outputs"));
+  TRY(auto recorded, memory.outputs());
   std::span<const std::byte> rest(recorded);
   while (true) {
     for (auto id : program.graph.outputs) {

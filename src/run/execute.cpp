@@ -131,11 +131,12 @@ std::vector<TensorData> in_order(const train::Program& program, const std::vecto
 }
 
 emit::HarnessOptions harness_for(const train::Program& program, const RunOptions& options, train::Dataset data) {
-  emit::HarnessOptions harness{.data = std::move(data), .tolerance = static_cast<float>(options.tolerance)};
+  emit::HarnessOptions harness{.tolerance = static_cast<float>(options.tolerance)};
   if (program.training()) {
     harness.steps = static_cast<int>(options.steps);
     harness.accumulate = static_cast<int>(options.accumulate);
   }
+  harness.data = train::reached(program, std::move(data), int64_t{harness.steps} * harness.accumulate);
   return harness;
 }
 

@@ -66,6 +66,22 @@ TensorData micro_batch(const TensorData& samples, const TensorType& input, int64
   return {input, std::move(bytes)};
 }
 
+Dataset reached(const Program& program, Dataset dataset, int64_t micro_batches) {
+  auto shorten = [&](TensorData& samples, TensorId input) {
+    if (samples.empty()) return;
+    auto shape = samples.shape();
+    const auto sample = samples.bytes().size() / static_cast<size_t>(shape[0]);
+    const auto taken = micro_batches * batch_of(program.graph.at(input).type);
+    if (taken >= shape[0]) return;
+    shape[0] = taken;
+    auto kept = samples.bytes().first(static_cast<size_t>(taken) * sample);
+    samples = TensorData({samples.type().dtype, shape}, {kept.begin(), kept.end()});
+  };
+  for (size_t i = 0; i < dataset.data.size(); ++i) shorten(dataset.data[i], program.data[i]);
+  if (program.label) shorten(dataset.label, program.label);
+  return dataset;
+}
+
 Classes classes_of(const Program& program) {
   if (!program.label || program.graph.at(program.label).type.dtype == DType::F32) return {};
   for (auto& node : program.graph.nodes()) {

@@ -27,6 +27,9 @@ Result<Dataset> bind_dataset(const Program& program, std::span<const onnx::Named
 // Samples [i*batch, (i+1)*batch), cycling; `input` is the type of the program's input, with the batch as first axis.
 TensorData micro_batch(const TensorData& samples, const TensorType& input, int64_t i);
 
+// Without the samples that so many micro-batches do not reach: a data set may be far larger than a device.
+Dataset reached(const Program& program, Dataset dataset, int64_t micro_batches);
+
 // How many classes the labels of a program choose from, and the label that counts for nothing (if any).
 struct Classes {
   int64_t count = 0;  // 0: the truth is not a class

@@ -138,6 +138,42 @@ np.savez("x.npz", input=x); np.savez("y.npz", fc2=y); np.savez("wrong.npz", fc2=
   }
 }
 
+// What is recorded of a run is not code: it stands beside the plan in L2, or in the external RAM.
+TEST_F(Infer, OutputsAsLargeAsTheMemories) {
+  NEEDS_PYTHON();
+  std::ofstream(folder.path() / "make.py") << R"(
+import numpy as np, onnx
+from onnx import TensorProto, helper
+for name, channels in (("beside", 4), ("outside", 16)):
+    shape = [1, channels, 120, 160]
+    x, y, z = (helper.make_tensor_value_info(n, TensorProto.FLOAT, shape) for n in "xyz")
+    graph = helper.make_graph([helper.make_node("Relu", ["x"], ["y"]), helper.make_node("Neg", ["y"], ["z"])], name, [x], [y, z])
+    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+    onnx.save(model, name + ".onnx")
+    values = np.random.default_rng(3).standard_normal(shape).astype(np.float32)
+    np.savez(name + ".npz", x=values)
+    np.savez(name + "_expected.npz", y=np.maximum(values, 0), z=-np.maximum(values, 0))
+)";
+  ASSERT_EQ(run_program({"/usr/bin/python3", "make.py"}, folder.path()).code, 0);
+  for (std::string model : {"beside", "outside"}) {
+    for (auto& more : std::vector<std::vector<std::string>>{{"--target", "siracusa"},
+                                                            {"--target", "gap9"},
+                                                            {"--target", "siracusa", "--home", "L3", "--sanitize"},
+                                                            {"--engine", "host"}}) {
+      const auto out = fmt::format("{}{}{}", model, more[1], more.size());
+      std::vector<std::string> command{"infer",       model + ".onnx",
+                                       "--inputs",    model + ".npz",
+                                       "--expect",    model + "_expected.npz",
+                                       "--tolerance", "0",
+                                       "-o",          out};
+      command.insert(command.end(), more.begin(), more.end());
+      tessera(command);
+      const auto config = read_text(folder.path() / out / "config.c");
+      EXPECT_EQ(config.find(".outputs_in_ram") != std::string::npos, model == "outside") << out;
+    }
+  }
+}
+
 TEST_F(Lists, OperatorsTargetsAndModels) {
   EXPECT_GT(json({"ops"})["operators"].size(), 25u);
   EXPECT_NE(tessera({"ops"}).out.find("Gemm"), std::string::npos);

@@ -1,5 +1,6 @@
 // `tessera train` as a user meets it.
 #include <cmath>
+#include <fstream>
 
 #include "support/session.hpp"
 
@@ -60,6 +61,29 @@ TEST_F(Train, TheResultsAreKept) {
   const auto on = json({"train", "mlp:20-10-4", "--steps", "1", "--weights", "kept/weights.npz"});
   const auto whole = json({"train", "mlp:20-10-4", "--steps", "5"});
   EXPECT_LT(on["losses"][0], whole["losses"][0]);
+}
+
+// A run takes the samples that its steps reach; the file may hold more than the device.
+TEST_F(Train, DataSetsLargerThanTheDevice) {
+  NEEDS_PYTHON();
+  std::ofstream(folder.path() / "make.py") << R"(
+import numpy as np
+r = np.random.default_rng(3)
+x, y = r.standard_normal((4000, 784)).astype(np.float32), r.integers(0, 10, 4000)
+np.savez("all.npz", input=x, label=y); np.savez("six.npz", input=x[:6], label=y[:6])
+)";
+  ASSERT_EQ(run_program({"/usr/bin/python3", "make.py"}, folder.path()).code, 0);
+  auto train = [&](const std::string& data, const std::string& steps) {
+    return std::vector<std::string>{"train", "simplemlp", "--accumulate", "2", "--data", data, "--steps", steps};
+  };
+  const auto run = json(train("all.npz", "3"));
+  EXPECT_EQ(run["losses"], json(train("six.npz", "3"))["losses"]);
+  EXPECT_EQ(run["bits"], json(train("six.npz", "3"))["bits"]);
+  // Those that cycle go on as before: the seventh micro-batch is the first again.
+  EXPECT_NE(json(train("all.npz", "4"))["losses"], json(train("six.npz", "4"))["losses"]);
+  const auto refused = tessera(train("all.npz", "2000"), 3);
+  EXPECT_NE(refused.err.find("of the external RAM; it has 8388608"), std::string::npos) << refused.err;
+  EXPECT_NE(refused.err.find("fewer --steps"), std::string::npos) << refused.err;
 }
 
 // From the model that was exported, a run has the bits of a run from the zoo.
