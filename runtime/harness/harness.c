@@ -10,7 +10,7 @@ uint64_t ts_train_cycles, ts_optimizer_cycles;
 struct ts_stretch ts_outputs_in_ram;
 
 static struct pi_device cluster, data_ram;
-static uint32_t data;         /* where samples and images begin in the external RAM */
+static uint32_t data;         /* where the external RAM begins with the arena, and samples behind it */
 static uint8_t between[1024]; /* what goes from outside to the external RAM passes here, part by part */
 
 static void* address(const struct ts_tensor* tensor) {
@@ -102,14 +102,18 @@ static void run_network(void (*network)(void), uint64_t* cycles) {
   *cycles += m.cycles;
 }
 
-/* The arena in the external RAM begins with zeros and initial values, as the one in L2 does. */
-static int fill_ram(void) {
-  if (pi_ram_alloc(CONFIG.ram, CONFIG.l3, CONFIG.l3_bytes)) return 1;
+static void clear_ram(uint32_t from) {
   static uint8_t zeros[1024];
   for (uint32_t at = 0; at < CONFIG.l3_bytes; at += sizeof zeros) {
     uint32_t rest = CONFIG.l3_bytes - at;
-    pi_ram_write(CONFIG.ram, *CONFIG.l3 + at, zeros, rest < sizeof zeros ? rest : (uint32_t)sizeof zeros);
+    pi_ram_write(ram(), from + at, zeros, rest < sizeof zeros ? rest : (uint32_t)sizeof zeros);
   }
+}
+
+/* The arena in the external RAM begins with zeros and initial values, as the one in L2 does. */
+static int fill_ram(void) {
+  if (pi_ram_alloc(CONFIG.ram, CONFIG.l3, CONFIG.l3_bytes)) return 1;
+  clear_ram(*CONFIG.l3);
   for (uint32_t i = 0; i < CONFIG.initial_count; ++i) {
     const struct ts_initial* v = &CONFIG.initial[i];
     const struct ts_tensor home = {.level = 3, .offset = v->offset};
@@ -118,16 +122,18 @@ static int fill_ram(void) {
   return 0;
 }
 
-/* The virtual chip starts with the files in its RAM; a board has them in flash. */
-static int load_files(void) {
+/* Where L2 has no room for values and samples, the virtual chip starts with them where they belong in its RAM; a board
+ * has them in flash. */
+static int load_ram(void) {
 #ifdef TS_BOARD
-  if (CONFIG.file_count == 0) return 0;
   const struct ts_file* last = &CONFIG.files[CONFIG.file_count - 1];
-  if (pi_ram_alloc(ram(), &data, last->offset + last->bytes)) return 1;
-  return ts_load_files(ram(), data, between, sizeof between);
-#else
-  return 0;
+  const uint32_t end = last->offset + last->bytes;
+  if (pi_ram_alloc(ram(), &data, end < CONFIG.l3_bytes ? CONFIG.l3_bytes : end)) return 1;
+  clear_ram(data);
+  if (ts_load_files(ram(), data, between, sizeof between)) return 1;
 #endif
+  if (CONFIG.l3) *CONFIG.l3 = data;
+  return 0;
 }
 
 static int open_device(void) {
@@ -139,7 +145,7 @@ static int open_device(void) {
   static struct pi_hyperram_conf ram_conf;
   pi_hyperram_conf_init(&ram_conf);
   pi_open_from_conf(ram(), &ram_conf);
-  if (pi_ram_open(ram()) || load_files() || (CONFIG.ram && fill_ram())) return 1;
+  if (pi_ram_open(ram()) || (CONFIG.data_in_ram ? load_ram() : CONFIG.ram && fill_ram())) return 1;
   ts_outputs_in_ram.bytes = CONFIG.outputs_in_ram;
   return CONFIG.outputs_in_ram ? pi_ram_alloc(ram(), &ts_outputs_in_ram.address, CONFIG.outputs_in_ram) : 0;
 }

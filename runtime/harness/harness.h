@@ -23,14 +23,15 @@ struct ts_input {
   uint32_t batch, sample_bytes, count;
 };
 
-/* An initial value for what lives in L3; what lives in L2 is loaded with the program. */
+/* An initial value for what lives in L3, where it is linked; what lives in L2 is loaded with the program. */
 struct ts_initial {
   uint32_t offset, bytes;
   const uint8_t* image;
 };
 
-/* A file that the external RAM holds when the network starts: `offset` bytes behind the first one's place. A board
- * reads it from the read-only file system in its flash (flash.c, with TS_BOARD); the virtual chip begins with it. */
+/* A file that the external RAM holds when the network starts, `offset` bytes from the first of the arena: an initial
+ * value at its home, or samples behind the arena. A board reads it from the read-only file system in its flash
+ * (flash.c, with TS_BOARD); the virtual chip begins with it. */
 struct ts_file {
   const char* name;
   uint32_t offset, bytes;
@@ -51,7 +52,7 @@ struct ts_run_config {
   const float* reference;               /* one loss a micro-batch; NULL: nothing to compare with */
   float tolerance;                      /* relative to max(1, |reference|) */
   uint32_t weight_sram;                 /* bytes of parameters in on-chip memories */
-  uint8_t data_in_ram;                  /* samples and images are offsets in the external RAM, not in L2 */
+  uint8_t data_in_ram;                  /* samples are offsets in the external RAM, not in L2; so are the files */
   uint32_t outputs_in_ram;              /* bytes of what is recorded there, not in ts_outputs */
   const struct ts_file* files;          /* that hold them */
   uint32_t file_count;

@@ -11,8 +11,10 @@ constexpr int64_t kPrivateL2 = 64 * 1024;
 
 int64_t sample_bytes(const Source& source) {
   auto files = ram_files(source);
-  if (!files || files->empty()) return 0;  // whoever writes them says what is wrong
-  return files->back().offset + files->back().bytes + kRamFileAlignment;
+  if (!files) return 0;  // whoever writes them says what is wrong
+  int64_t bytes = 0;
+  for (const auto& file : *files) bytes += align_up(Bytes(file.bytes), kRamFileAlignment).count;
+  return bytes;
 }
 
 // What stands in L2 whatever happens: the arena, stacks, code and the runtime's data.
@@ -73,11 +75,10 @@ std::string memory_text(const Source& source) {
       t.stacks.controller.count, near_bytes(source), t.stacks.worker.count,
       source.plan.cores - (t.controller_works ? 1 : 0), t.stacks.fabric_controller.count);
   text += in_ram
-              ? "\n/* Samples and initial values: in the external RAM, whose first bytes they are; no segment loads "
-                "them. */\n"
+              ? "\n/* The external RAM as it begins, from its first byte: no segment loads it. */\n"
                 "SECTIONS {\n  .ts_data 0 (INFO) : { KEEP(*(.ts_data)) }\n}\n__l3_heap = SIZEOF(.ts_data);\n"
               : "\n/* Samples. */\nSECTIONS {\n  .ts_data : ALIGN(16) { KEEP(*(.ts_data)) } > L2\n}\n__l3_heap = 0;\n";
-  const int64_t asked = source.arena_bytes(2) + (away ? results_of(source).outputs : 0);
+  const int64_t asked = (in_ram ? 0 : source.arena_bytes(2)) + (away ? results_of(source).outputs : 0);
   return text +
          fmt::format("__l3_heap_end = {};\n__l3_asked = __l3_heap + {}; /* when the run has begun */\n", l3, asked);
 }

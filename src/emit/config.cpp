@@ -51,15 +51,16 @@ class Config {
     TRY(auto files, ram_files(source_));
     const bool in_ram = data_in_ram(source_);
     if (in_ram) {
-      add("#if defined TS_CHIP || defined TS_BOARD /* bytes from the first in the external RAM, by the files there */");
+      add("#if defined TS_CHIP || defined TS_BOARD /* bytes from the first of the arena in the external RAM */");
       std::vector<std::string> rows, offsets;
       for (const auto& f : files) {
         rows.push_back(
             fmt::format("{{{}, {}, {}}}", c_string(f.path.substr(f.path.rfind('/') + 1)), f.offset, f.bytes));
-        offsets.push_back(fmt::format("{} = {}", f.symbol, f.offset));
       }
+      for (size_t i = files.size() - samples_.size(); i < files.size(); ++i)
+        offsets.push_back(fmt::format("{} = {}", files[i].symbol, files[i].offset));
       add({0, "static const struct ts_file files[] = { ", rows, " };"});
-      add({0, "enum { ", offsets, " };"});
+      if (!offsets.empty()) add({0, "enum { ", offsets, " };"});
       add("#define TS_DATA(symbol) ((const uint8_t*)(uintptr_t)symbol)");
       add("#else");
     }
@@ -140,13 +141,16 @@ class Config {
 
   Result<void> initial_table() {
     if (images_.empty()) return {};
+    const bool at_home = data_in_ram(source_);  // on a device, where nobody has to write them
+    if (at_home) add("#if !defined TS_CHIP && !defined TS_BOARD");
     add("static const struct ts_initial initial[] = {");
     for (const auto& i : images_)
       add(fmt::format("    {{{}, {}, TS_DATA({})}},", i.home->offset.count,
                       source_.graph().at(i.tensor).type.bytes().count, i.symbol));
     add("};");
-    pointers_ += "    .initial = initial,\n";
-    counts_ += fmt::format("    .initial_count = {},\n", images_.size());
+    auto use = fmt::format("    .initial = initial,\n    .initial_count = {},\n", images_.size());
+    if (at_home) add("#endif");
+    pointers_ += at_home ? "#if !defined TS_CHIP && !defined TS_BOARD\n" + use + "#endif\n" : use;
     return {};
   }
 

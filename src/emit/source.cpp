@@ -95,15 +95,16 @@ Result<std::vector<RamFile>> ram_files(const Source& source) {
   TRY(auto images, images_of(source));
   TRY(auto samples, samples_of(source));
   std::vector<RamFile> files;
-  int64_t end = 0;
-  auto add = [&](const std::string& path, const std::string& symbol, int64_t bytes) {
-    const auto offset = align_up(Bytes(end), kRamFileAlignment).count;
-    files.push_back({path, symbol, offset, bytes});
-    end = offset + bytes;
-  };
   for (const auto& image : images)
-    if (image.home->level >= 2) add(image.path, image.symbol, source.graph().at(image.tensor).type.bytes().count);
-  for (const auto& s : samples) add(s.path, s.symbol, static_cast<int64_t>(s.data->bytes().size()));
+    if (image.home->level >= 2)
+      files.push_back(
+          {image.path, image.symbol, image.home->offset.count, source.graph().at(image.tensor).type.bytes().count});
+  int64_t end = source.arena_bytes(2);
+  for (const auto& s : samples) {
+    const auto offset = align_up(Bytes(end), kRamFileAlignment).count;
+    files.push_back({s.path, s.symbol, offset, static_cast<int64_t>(s.data->bytes().size())});
+    end = offset + files.back().bytes;
+  }
   return files;
 }
 

@@ -47,7 +47,7 @@ struct Samples {
 Result<std::vector<Samples>> samples_of(const Source& source);
 
 // Samples, and initial values of what lives in L3, stand in L2, beside all that is planned there; where it has no room
-// for them, in the external RAM, one after the other.
+// for them, in the external RAM: the arena with the values at their homes, then the samples.
 bool data_in_ram(const Source& source);
 
 // What the run leaves, in bytes: losses, one a micro-batch, and what every inference gives. They stand in L2 as well;

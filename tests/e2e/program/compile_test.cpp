@@ -1,5 +1,6 @@
 // `tessera compile`, `check`, `infer`, and the lists.
 #include <fstream>
+#include <set>
 
 #include <fmt/ranges.h>
 
@@ -172,6 +173,33 @@ for name, channels in (("beside", 4), ("outside", 16)):
       EXPECT_EQ(config.find(".outputs_in_ram") != std::string::npos, model == "outside") << out;
     }
   }
+}
+
+// Values that live in L3 start there: no second copy of them takes room.
+TEST_F(Infer, WeightsThatTakeMostOfTheExternalRam) {
+  NEEDS_PYTHON();
+  std::ofstream(folder.path() / "make.py") << R"(
+import numpy as np, onnx
+from onnx import TensorProto, helper, numpy_helper
+r = np.random.default_rng(3)
+w = (r.standard_normal((1250, 1250)) / 35).astype(np.float32)
+x = r.standard_normal((1, 1250)).astype(np.float32)
+info = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, 1250])
+graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "wide", [info("x")], [info("y")], [numpy_helper.from_array(w, "w")])
+onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), "m.onnx")
+np.savez("x.npz", x=x); np.savez("y.npz", y=x @ w)
+)";
+  ASSERT_EQ(run_program({"/usr/bin/python3", "make.py"}, folder.path()).code, 0);
+  std::set<std::string> bits;
+  for (auto& more : std::vector<std::vector<std::string>>{
+           {"--target", "siracusa"}, {"--target", "gap9"}, {"--target", "gap9", "--sanitize"}, {"--engine", "host"}}) {
+    std::vector<std::string> command{"infer", "m.onnx", "--inputs", "x.npz", "--expect", "y.npz"};
+    command.insert(command.end(), more.begin(), more.end());
+    const auto run = json(command);
+    EXPECT_GT(run["arena"]["L3"], 6'000'000) << more[1];
+    bits.insert(run["bits"].get<std::string>());
+  }
+  EXPECT_EQ(bits.size(), 1u);
 }
 
 TEST_F(Lists, OperatorsTargetsAndModels) {
