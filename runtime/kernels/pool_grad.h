@@ -15,9 +15,10 @@ struct ts_pool_grad_args {
   float* dx;
   int32_t planes;
   int32_t dy_size[3], dx_size[3];
-  /* of an average: its window, the element of the tile of dx that tap 0 of position 0 meets, and which elements count
-   */
-  int32_t kernel[3], stride[3], dilation[3], at[3], count_from[3], count_to[3];
+  /* the window, and the element of the tile of dx that tap 0 of position 0 meets; of maxima that may be anywhere in
+   * their plane: zeros */
+  int32_t kernel[3], stride[3], dilation[3], at[3];
+  int32_t count_from[3], count_to[3]; /* of an average: which elements count */
   /* of maxima: index i is element i - index_plane * (its plane) - index_from of the plane, seen from the tile's first
    * element; extents of the whole plane in the order in which indices count them, slowest first, and which axis each is
    */

@@ -19,6 +19,10 @@ Result<Shape> made_shape(const NodeContext& n) {
       .hint("declare the type of its output in the graph's value_info, or give the attribute input_shape");
 }
 
+bool column_major(const NodeContext& n) {
+  return n.node.attributes.integer("storage_order", 0) != 0;
+}
+
 // A MaxPoolGrad that does not say its window: any output may be anywhere in its plane.
 bool unknown_window(const NodeContext& n) {
   return of_maxima(n) && !n.node.attributes.integers("kernel_shape");
@@ -78,7 +82,7 @@ Result<std::vector<Array>> reference(const NodeContext& n, std::span<const Array
   Array dx{DType::F32, x, std::vector<double>(static_cast<size_t>(count(x)))};
   auto& [z, y, u] = w.axes;
   if (of_maxima(n)) {
-    bool columns = n.node.attributes.integer("storage_order", 0) != 0;
+    const bool columns = column_major(n);
     for (size_t i = 0; i < in[0].v.size(); ++i) {
       auto index = static_cast<int64_t>(in[1].v[i]), plane = index / w.inputs(), at = index % w.inputs();
       if (columns) at = (at % z.in * y.in + at / z.in % y.in) * u.in + at / z.in / y.in;
@@ -135,36 +139,71 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
                                         {"planes", t.box.len[0]},
                                         {"dy_size", dy_size},
                                         {"dx_size", dx_size}};
+  auto add = [&](std::initializer_list<KernelCall::Field> more) { fields.insert(fields.end(), more); };
+  if (!unknown_window(n)) add({{"kernel", kernels(w)}, {"stride", strides(w)}, {"dilation", dilations(w)}, {"at", at}});
   if (of_maxima(n)) {
-    fields.push_back(input_field("indices", 1));
-    fields.push_back({"plane_from", t.box.lo[0]});
-    fields.push_back({"index_plane", Expr(w.inputs())});
-    fields.push_back({"from", from});
-    fields.push_back({"extent", extent});
-    fields.push_back({"column_major", Expr(n.node.attributes.integer("storage_order", 0) != 0 ? 1 : 0)});
+    add({input_field("indices", 1),
+         {"plane_from", t.box.lo[0]},
+         {"index_plane", Expr(w.inputs())},
+         {"from", from},
+         {"extent", extent},
+         {"column_major", Expr(column_major(n) ? 1 : 0)}});
   } else {
     auto [count_from, count_to] = counted(n, w, from);
-    for (auto& field : std::initializer_list<KernelCall::Field>{{"kernel", kernels(w)},
-                                                                {"stride", strides(w)},
-                                                                {"dilation", dilations(w)},
-                                                                {"at", at},
-                                                                {"count_from", count_from},
-                                                                {"count_to", count_to}})
-      fields.push_back(field);
+    add({{"count_from", count_from}, {"count_to", count_to}});
   }
   return {"ts_pool_grad", "pool_grad", std::move(fields)};
 }
 
+// A kernel's tile: what a plane of it has on either side.
+struct Work {
+  double elements = 1, positions = 1;  // of dx and of dy
+  double lines = 1;                    // of dx: all but the innermost axis
+  double rows = 1, columns = 1;        // of dy: the same, and the innermost axis
+  double reach = 0;                    // rows of dy beside its own that a row of dx sees
+  double taps = 1, tap_rows = 1;       // of a window, within the tile
+  bool dense = false;                  // elements of the tile are neighbours in the plane
+};
+
+Work work(const NodeContext& n, const Pool& pool, std::span<const int64_t> tile) {
+  Work w;
+  auto& axes = pool.window.axes;
+  auto whole = [&](size_t i) { return tile[i + 1] * axes[i].stride >= axes[i].in; };
+  for (size_t i = 0; i < 3; ++i) {
+    auto& a = axes[i];
+    const auto length = static_cast<double>(std::min(tile[i + 1] * a.stride, a.in));
+    const auto seen = unknown_window(n) ? a.out : std::min(tile[i + 1] + (a.kernel - 1) * a.dilation / a.stride, a.out);
+    w.elements *= length;
+    (i == 2 ? w.columns : w.rows) *= static_cast<double>(seen);
+    w.taps *= std::min(static_cast<double>(a.kernel), length);
+    if (i < 2) w.lines *= length, w.tap_rows *= std::min(static_cast<double>(a.kernel), length);
+  }
+  w.positions = w.rows * w.columns;
+  w.reach = static_cast<double>((axes[1].kernel - 1) * axes[1].dilation / axes[1].stride);
+  w.dense = !column_major(n) && whole(2) && (axes[0].in == 1 || whole(1));
+  return w;
+}
+
+// As the kernel shares planes out: whole, or, where there are fewer than cores, in rows.
+int64_t parts_of_a_plane(int64_t planes, int64_t rows, int cores) {
+  int64_t parts = 1;
+  while (planes < cores && planes * parts % cores != 0 && parts < rows) ++parts;
+  return parts;
+}
+
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   auto pool = *checked(n);
-  double elements = 1, positions = 1;
-  for (size_t i = 0; i < 3; ++i) {
-    auto& a = pool.window.axes[i];
-    elements *= static_cast<double>(tile[i + 1] * a.stride);
-    positions *= static_cast<double>(std::min(tile[i + 1] + a.kernel / a.stride, a.out));
+  const auto w = work(n, pool, tile);
+  const auto parts = parts_of_a_plane(tile[0], static_cast<int64_t>(w.lines), cores);
+  const auto share = 1 / static_cast<double>(parts);
+  const double zeros = 4.5 * w.elements * share;
+  if (!of_maxima(n)) {
+    const double position = 200 + (18 * w.tap_rows + 7 * w.taps) * share;
+    return team_cycles(tile[0] * parts, 600 + zeros + position * w.positions, cores);
   }
-  double each = of_maxima(n) ? 14 : 100 + 6 * static_cast<double>(pool.window.taps());
-  return team_cycles(tile[0], 60 + (of_maxima(n) ? 10 : 35) * elements + each * positions, cores);
+  const double position = w.dense ? 15.5 : unknown_window(n) || column_major(n) ? 130 : 42;
+  const double rows = parts == 1 || unknown_window(n) ? w.rows : std::min(w.rows, w.rows * share + w.reach + 0.5);
+  return team_cycles(tile[0] * parts, (parts > 1 ? 250 : 60) + zeros + position * rows * w.columns, cores);
 }
 
 constexpr Operator back(std::string_view type, std::string_view summary) {

@@ -50,9 +50,11 @@ Path hiding(const std::vector<Stage>& stages, HidingPrice most) {
 // the bus to L3 is busy most of the time, what hides from one operator shows in another.
 HidingPrice hiding_price(Bytes l1, double busy) {
   constexpr double kMost = 0.07, kByKilobyte = 0.00125, kForACycle = 32, kScarce = 64, kFree = 0.2, kTaken = 0.4;
+  constexpr double kTooLittle = 16, kEnough = 48;
   const double kilobytes = static_cast<double>(l1.count) / 1024, scarce = std::min(1.0, kScarce / kilobytes);
   const double idle = std::clamp((kTaken - busy) / (kTaken - kFree), 0.0, 1.0);
-  return {std::min(kMost, kByKilobyte * kilobytes), kForACycle * scarce * scarce * scarce * idle};
+  const double tight = std::clamp((kilobytes - kTooLittle) / (kEnough - kTooLittle), 0.0, 1.0);
+  return {std::min(kMost, kByKilobyte * kilobytes * tight), kForACycle * scarce * scarce * scarce * idle};
 }
 
 }  // namespace tessera::plan

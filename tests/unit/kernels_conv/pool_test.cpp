@@ -90,7 +90,7 @@ TEST(AveragePoolGrad, any_geometry) {
 // The places that a forward run gives; without the window's attributes too, as other exporters write the node.
 TEST(MaxPoolGrad, any_geometry) {
   std::mt19937 rng(7);
-  for (int i = 0; i < 40; ++i) {
+  for (int i = 0; i < 80; ++i) {
     auto c = random_pool(rng);
     auto forward = one_node({"", "MaxPool"}, {f32(c.x)}, c.attributes, 2);
     ASSERT_TRUE(forward.status);
