@@ -380,10 +380,11 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& t) {
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   auto pool = *checked(n);
-  double each = kind_of(n) == Kind::Max ? (n.has_output(1) ? 14 : 11) : 13;
-  if (global(n)) return team_cycles(tile[0], each * static_cast<double>(tile[1]) + 120, cores);
-  auto per_output = 150 + each * static_cast<double>(pool.window.taps());
-  return team_cycles(tile[0] * tile[1] * tile[2], 150 + per_output * static_cast<double>(tile[3]), cores);
+  const bool max = kind_of(n) == Kind::Max;
+  if (global(n)) return team_cycles(tile[0], 370 + (max ? 8.0 : 9.3) * static_cast<double>(tile[1]), cores);
+  const auto taps = static_cast<double>(pool.window.taps());
+  const double output = max ? (n.has_output(1) ? 83 : 75) + 9.2 * taps : 114 + 10 * taps;
+  return team_cycles(tile[0] * tile[1] * tile[2], 515 + output * static_cast<double>(tile[3]), cores);
 }
 
 constexpr Operator pooling(std::string_view type, int since, std::string_view summary) {
