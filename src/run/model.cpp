@@ -6,6 +6,7 @@
 #include "onnx/bind.hpp"
 #include "onnx/import.hpp"
 #include "train/build.hpp"
+#include "train/copies.hpp"
 #include "train/zoo.hpp"
 
 namespace tessera::run {
@@ -36,6 +37,8 @@ Result<Model> from_file(const ModelSource& source) {
   TRY(auto imported, onnx::import_onnx(source.model, source.dims));
   model.graph = std::move(imported.graph);
   model.notes = std::move(imported.notes);
+  if (train::kind_of(model.graph) == train::GraphKind::Inference)
+    for (auto& note : train::part_copies(model.graph)) model.notes.push_back(std::move(note));
   if (!source.optimizer_graph) return model;
   TRY(auto optimizer, onnx::import_optimizer(*source.optimizer_graph, train::accumulated_weights(model.graph)));
   model.optimizer_graph = std::move(optimizer.graph);

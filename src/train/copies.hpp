@@ -1,0 +1,19 @@
+// Parameters that a file stores as copies of another. PyTorch's exporter keeps one initializer of those with equal
+// values (biases that start at zero, scales that start at one) and writes Identity nodes for the others, under the
+// names that they have in the model; trained as one they would give another network. A weight that is really shared has
+// no node in between.
+//
+//   norm.bias = Identity(fc.bias)   ->   parameter norm.bias, with the value of fc.bias
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "graph/graph.hpp"
+
+namespace tessera::train {
+
+// What a user should know of it, a line for every value that was copied.
+std::vector<std::string> part_copies(Graph& graph);
+
+}  // namespace tessera::train
