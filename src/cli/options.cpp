@@ -125,7 +125,8 @@ void add_training(CLI::App& command, TrainingFlags& flags) {
       ->type_name("X");
   command
       .add_option("--trainable", flags.trainable,
-                  "all, last:K, bias, lora:RANK, or patterns of names: 'fc2.*,*.bias' (default all)")
+                  "all, last:K, bias, lora:RANK, or patterns of names: 'fc2.*,*.bias', or '!pos.*' for all but those "
+                  "(default all)")
       ->type_name("WHAT");
   command.add_option("--lora-alpha", flags.lora_alpha, "adapters count alpha/rank times (default 16)")->type_name("X");
   command.add_option("--lora-layers", flags.lora_layers, "linear layers that get adapters: 'q,v' (default all)")

@@ -191,13 +191,18 @@ class Importer {
     return {};
   }
 
+  // Whether a name is that of a module's member, as PyTorch writes them; constants that it folded have names of nodes.
+  bool member(std::string_view name) const {
+    return out_.producer.starts_with("pytorch") && !name.starts_with("onnx::") && !name.contains('/');
+  }
+
   Result<void> add_initializers() {
     for (auto& initializer : file_.initializer()) {
       if (!read_.contains(initializer.name())) continue;
       auto data = tensor_of(initializer, folder_);
       if (!data) return std::move(data).error().within(fmt::format("initializer '{}'", initializer.name()));
       note_conversion(*element_of(initializer.data_type()), initializer.name());
-      bool parameter = data->type().dtype == DType::F32 && !data->shape().empty();
+      bool parameter = data->type().dtype == DType::F32 && (!data->shape().empty() || member(initializer.name()));
       auto type = data->type();
       CHECK_OK(define({initializer.name(), type, parameter ? Role::Parameter : Role::Constant, *std::move(data)}));
     }

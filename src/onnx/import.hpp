@@ -27,10 +27,10 @@ struct ImportedModel {
 };
 
 // What stands in the graph afterwards:
-//  - An initializer is a Constant where it is of an integer type, bool or a scalar (rank 0), else a Parameter, also
-//    where the file lists it among the inputs. Which parameters are trained, and whether an input is a weight or an
-//    accumulator, is for src/train to say; it may change roles. A Constant node becomes a Constant tensor. An
-//    initializer that nothing reads is left out.
+//  - An initializer is a Constant where it is of an integer type, bool or a scalar (rank 0; but a member of a PyTorch
+//    module may be one), else a Parameter, also where the file lists it among the inputs. Which parameters are trained,
+//    and whether an input is a weight or an accumulator, is for src/train to say; it may change roles. A Constant node
+//    becomes a Constant tensor. An initializer that nothing reads is left out.
 //  - double, float16 and bfloat16 become f32; int8, int16 and uint16 become i32 and uint32 and uint64 become i64
 //    (values only: an input of such a type is refused).
 //  - Node.version is the operator-set version of its domain; "ai.onnx" is "". Types of tensors that nodes make are the

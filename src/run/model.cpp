@@ -37,8 +37,11 @@ Result<Model> from_file(const ModelSource& source) {
   TRY(auto imported, onnx::import_onnx(source.model, source.dims));
   model.graph = std::move(imported.graph);
   model.notes = std::move(imported.notes);
-  if (train::kind_of(model.graph) == train::GraphKind::Inference)
-    for (auto& note : train::part_copies(model.graph)) model.notes.push_back(std::move(note));
+  if (train::kind_of(model.graph) == train::GraphKind::Inference) {
+    auto tell = [&](std::vector<std::string> notes) { std::ranges::move(notes, std::back_inserter(model.notes)); };
+    tell(train::part_copies(model.graph));
+    tell(train::transposed_twins(model.graph));
+  }
   if (!source.optimizer_graph) return model;
   TRY(auto optimizer, onnx::import_optimizer(*source.optimizer_graph, train::accumulated_weights(model.graph)));
   model.optimizer_graph = std::move(optimizer.graph);

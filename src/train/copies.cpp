@@ -38,4 +38,37 @@ std::vector<std::string> part_copies(Graph& graph) {
   return notes;
 }
 
+namespace {
+
+bool transposed(const TensorData& a, const TensorData& b) {
+  const auto rows = a.shape()[0], columns = a.shape()[1];
+  const auto x = a.as<float>(), y = b.as<float>();
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < columns; ++j)
+      if (x[static_cast<size_t>(i * columns + j)] != y[static_cast<size_t>(j * rows + i)]) return false;
+  // A matrix of one value is anything's twin.
+  return std::ranges::any_of(x, [&](float value) { return value != x[0]; });
+}
+
+}  // namespace
+
+std::vector<std::string> transposed_twins(const Graph& graph) {
+  std::vector<const Tensor*> matrices;
+  for (auto& tensor : graph.tensors())
+    if (tensor.role == Role::Parameter && tensor.type.shape.size() == 2 && !tensor.value.empty())
+      matrices.push_back(&tensor);
+  std::vector<std::string> notes;
+  for (auto* folded : matrices) {
+    if (!folded->name.starts_with("onnx::")) continue;  // as PyTorch calls what it folded
+    for (auto* other : matrices)
+      if (other != folded && other->type.shape == Shape{folded->type.shape[1], folded->type.shape[0]} &&
+          transposed(folded->value, other->value))
+        notes.push_back(
+            fmt::format("'{}' has the values of '{}', transposed, and trains by itself: if they are one "
+                        "weight in the model, export it with do_constant_folding=False",
+                        folded->name, other->name));
+  }
+  return notes;
+}
+
 }  // namespace tessera::train

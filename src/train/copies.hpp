@@ -16,4 +16,9 @@ namespace tessera::train {
 // What a user should know of it, a line for every value that was copied.
 std::vector<std::string> part_copies(Graph& graph);
 
+// Matrices of equal values, one of them transposed: what is left of a shared weight where the exporter folded the
+// transposition. Nothing says that it was one; a line for each names them.
+//   embed.weight [50,16], onnx::MatMul_13 [16,50] with the same values   ->   a note
+std::vector<std::string> transposed_twins(const Graph& graph);
+
 }  // namespace tessera::train

@@ -81,19 +81,30 @@ bool is_bias(const Graph& graph, TensorId parameter) {
 Result<std::vector<TensorId>> by_patterns(const Graph& graph, const std::vector<TensorId>& all,
                                           std::string_view choice) {
   std::set<TensorId> chosen;
+  if (choice.starts_with('!')) chosen.insert(all.begin(), all.end());
+  const auto asked = choice;
   while (!choice.empty()) {
     auto comma = std::min(choice.find(','), choice.size());
     auto pattern = choice.substr(0, comma);
     choice.remove_prefix(std::min(comma + 1, choice.size()));
+    const bool without = pattern.starts_with('!');
+    if (without) pattern.remove_prefix(1);
     bool found = false;
-    for (auto t : all)
-      if (matches(pattern, graph.at(t).name)) chosen.insert(t), found = true;
+    for (auto t : all) {
+      if (pattern != "all" && !matches(pattern, graph.at(t).name)) continue;
+      found = true;
+      if (without)
+        chosen.erase(t);
+      else
+        chosen.insert(t);
+    }
     if (found) continue;
     std::string names;
     for (size_t i = 0; i < all.size() && i < 12; ++i) names += (i ? ", " : "") + graph.at(all[i]).name;
     return input_error("--trainable: no parameter is called '{}'", pattern)
         .hint(fmt::format("the parameters are {}{}", names, all.size() > 12 ? ", ..." : ""));
   }
+  if (chosen.empty()) return input_error("--trainable {}: nothing is left to train", asked);
   return std::vector<TensorId>(chosen.begin(), chosen.end());
 }
 

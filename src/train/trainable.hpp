@@ -1,6 +1,8 @@
-// Which parameters train: `--trainable all | last:K | bias | lora:RANK[,PATTERN,...] | PATTERN,...`.
+// Which parameters train: `--trainable all | last:K | bias | lora:RANK[,PATTERN,...] | PATTERN,...`; a pattern behind a
+// `!` takes away, from all of them where it comes first.
 //
 //   choose_trainable(simplemlp, "last:1") -> {fc2.weight, fc2.bias};   "fc1.*" -> {fc1.weight, fc1.bias}
+//   "!*.bias" -> {fc1.weight, fc2.weight};   "fc1.*,!*.bias" -> {fc1.weight}
 #pragma once
 
 #include <optional>

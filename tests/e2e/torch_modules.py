@@ -86,6 +86,15 @@ class Encoder(nn.Module):
         return self.head(self.layer(x)[:, 0])
 
 
+class Temperature(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.inner, self.outer, self.scale = nn.Linear(12, 8), nn.Linear(8, 5), nn.Parameter(torch.tensor(2.0))
+
+    def forward(self, x):
+        return self.outer(torch.tanh(self.inner(x))) * self.scale
+
+
 def pooled(width, classes):
     return nn.AdaptiveAvgPool2d(1), nn.Flatten(), nn.Linear(width, classes)
 
@@ -143,6 +152,7 @@ MODULES = {
     "encoder": (Encoder, (10, 32), 5),
     "signal": (signal, (2, 64), 4),
     "large_windows": (large_windows, (1, 90, 70), 3),
+    "temperature": (Temperature, (12,), 5),
     "volume": (volume, (1, 8, 10, 12), 3),
 }
 

@@ -29,7 +29,7 @@ TEST_P(Modules, TrainAsInPyTorch) {
 INSTANTIATE_TEST_SUITE_P(All, Modules,
                          testing::Values("lenet", "residual_with_norms", "inverted_residual", "many_activations",
                                          "unet", "upsampling", "tokens", "encoder", "signal", "large_windows",
-                                         "volume"),
+                                         "temperature", "volume"),
                          [](auto& info) { return std::string(info.param); });
 
 }  // namespace

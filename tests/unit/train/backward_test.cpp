@@ -134,6 +134,14 @@ TEST(Trainable, ChoosesByLayerBiasAndPattern) {
   EXPECT_EQ(names("fc2.*,*.bias"), "fc1.bias fc2.weight fc2.bias fc3.bias ");
   EXPECT_EQ(names("fc2.*,fc2.bias"), "fc2.weight fc2.bias ");  // named twice, there once
   EXPECT_EQ(names("all"), "fc1.weight fc1.bias fc2.weight fc2.bias fc3.weight fc3.bias ");
+  EXPECT_EQ(names("!*.bias"), "fc1.weight fc2.weight fc3.weight ");
+  EXPECT_EQ(names("all,!fc1.*,!fc3.*"), "fc2.weight fc2.bias ");
+  EXPECT_EQ(names("fc1.*,!*.bias"), "fc1.weight ");
+  EXPECT_EQ(names("!fc1.*,fc1.bias"), "fc1.bias fc2.weight fc2.bias fc3.weight fc3.bias ");
+  auto none = choose_trainable(graph, "fc1.*,!fc?.*");
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().text().find("--trainable fc1.*,!fc?.*: nothing is left to train"), std::string::npos);
+  EXPECT_FALSE(choose_trainable(graph, "!conv*"));
 }
 
 TEST(Trainable, APatternThatNamesNothingListsWhatThereIs) {

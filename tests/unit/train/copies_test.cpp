@@ -40,6 +40,21 @@ TEST(Copies, EachIsAParameterOfItsOwn) {
   EXPECT_TRUE(part_copies(c.graph).empty());
 }
 
+TEST(Copies, AWeightThatWasSharedAndTransposedIsNamed) {
+  Graph graph;
+  auto matrix = [&](const char* name, Shape shape, std::vector<float> values) {
+    graph.add_tensor({name, {DType::F32, shape}, Role::Parameter, TensorData::f32(shape, values)});
+  };
+  matrix("embed.weight", {3, 2}, {1, 2, 3, 4, 5, 6});
+  matrix("onnx::MatMul_7", {2, 3}, {1, 3, 5, 2, 4, 6});
+  matrix("onnx::MatMul_8", {2, 3}, {1, 3, 5, 2, 4, 7});
+  matrix("ones.weight", {4, 2}, std::vector<float>(8, 1));
+  matrix("onnx::MatMul_9", {2, 4}, std::vector<float>(8, 1));
+  const auto notes = transposed_twins(graph);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_TRUE(notes[0].starts_with("'onnx::MatMul_7' has the values of 'embed.weight', transposed")) << notes[0];
+}
+
 TEST(Copies, AnOutputAndWhatIsComputedStay) {
   Copied c;
   c.graph.outputs = {c.first};
