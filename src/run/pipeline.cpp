@@ -11,6 +11,7 @@
 #include "schedule/build.hpp"
 #include "simplify/simplify.hpp"
 #include "train/build.hpp"
+#include "train/loss_doubts.hpp"
 
 namespace tessera::run {
 namespace {
@@ -100,6 +101,9 @@ Result<Compiled> load_program(const ModelSource& source, const CompileOptions& o
   TRY(auto model, load_model(source));
   compiled.notes = model.notes;
   CHECK_OK(refuse_empty(model.graph));
+  const auto loss = with_usual(options.train, model).loss;
+  if (loss && options.mode != Mode::Infer && train::kind_of(model.graph) == train::GraphKind::Inference)
+    if (auto doubt = train::loss_doubt(model.graph, *loss)) compiled.notes.push_back(*std::move(doubt));
   auto program = make_program(std::move(model), options);
   if (!program) return std::move(program).error().within(source.model);
   compiled.program = *std::move(program);
