@@ -5,6 +5,7 @@
 
 #include "ops/arguments.hpp"
 #include "ops/builder.hpp"
+#include "ops/pointwise.hpp"
 #include "ops/spread.hpp"
 #include "ops/table.hpp"
 #include "ops/unary_values.hpp"
@@ -35,7 +36,7 @@ struct Function {
   std::string_view header, kernel;  // of floats; integers and mixed types: see kernel_of
   double (*value)(double a, double b);
   Side left, right;  // null: no gradient
-  int cycles;
+  ElementCost cycles;
   int since = 7;
   Types types = numbers;
   bool truth = false;  // the result is a truth
@@ -107,21 +108,27 @@ constexpr Function functions[] = {
     {"Sub", "A - B, broadcast", "binary", "sub", V(a - b), passed, negated, 6},
     {"Mul", "A * B, broadcast", "binary", "mul", V(a* b), L(s.node("Mul", {s.dy, s.b})), L(s.node("Mul", {s.dy, s.a})),
      6},
-    {"Div", "A / B, broadcast; integers truncate", "binary", "div", V(a / b), L(s.node("Div", {s.dy, s.b})), of_divisor,
-     18},
+    {"Div",
+     "A / B, broadcast; integers truncate",
+     "binary",
+     "div",
+     V(a / b),
+     L(s.node("Div", {s.dy, s.b})),
+     of_divisor,
+     {18, 1}},
     {"Mod", "what is left of A / B, broadcast: with the sign of B, or of A (fmod)", "binary", "mod", V(std::fmod(a, b)),
      passed, of_modulus, 120, 10},
-    {"Pow", "A to the power B, broadcast, of two types", "power", "pow", V(std::pow(a, b)), of_base, of_exponent, 80, 7,
-     wide_numbers},
+    {"Pow", "A to the power B, broadcast, of two types", "power", "pow", V(std::pow(a, b)), of_base, of_exponent, 420,
+     7, wide_numbers},
     {"Max", "the greatest, broadcast; a NaN wins", "binary", "maximum", V(greatest(a, b)), of_chosen<at_least, true>,
      of_chosen<at_least, false>, 9, 6},
     {"Min", "the least, broadcast; a NaN wins", "binary", "minimum", V(least(a, b)), of_chosen<at_most, true>,
      of_chosen<at_most, false>, 9, 6},
     {"PRelu", "A, A * slope below 0", "binary", "p_relu", V(a < 0 ? a * b : a), of_p_relu, of_slope, 9, 7, floats},
-    {"BiasGelu", "Gelu(X + B)", "bias_gelu", "bias_gelu", V(values::gelu(a + b)), of_bias_gelu, of_bias_gelu, 60, 1,
+    {"BiasGelu", "Gelu(X + B)", "bias_gelu", "bias_gelu", V(values::gelu(a + b)), of_bias_gelu, of_bias_gelu, 208, 1,
      floats, false, microsoft, "torch"},
     {"FastGelu", "Gelu(X + B) by tanh; the bias may be absent", "bias_gelu", "bias_fast_gelu",
-     V(values::fast_gelu(a + b)), of_bias_fast_gelu, of_bias_fast_gelu, 62, 1, floats, false, microsoft, "torch"},
+     V(values::fast_gelu(a + b)), of_bias_fast_gelu, of_bias_fast_gelu, 105, 1, floats, false, microsoft, "torch"},
 
     {"PReluSlope", "gradient of PRelu by its input: 1, or the slope below 0", "binary", "p_relu_slope",
      V(a < 0 ? b : 1), nullptr, nullptr, 8, 1, floats, false, microsoft, inside},
@@ -214,8 +221,22 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
   return {"ts_" + name, header, broadcast_fields(n, tile)};
 }
 
+// Powers that are known are products, roots and quotients.
+ElementCost cost(const NodeContext& n) {
+  auto& f = function(n);
+  if (f.type != "Pow" || !n.has_input(1)) return f.cycles;
+  auto& exponent = n.input(1);
+  if (exponent.type.dtype != DType::F32 || exponent.value.empty() || exponent.type.elements() != 1) return f.cycles;
+  const float power = exponent.value.as<float>()[0];
+  if (power == 2) return 11;
+  if (power == 3) return 25;
+  if (power == 0.5f) return ElementCost(108, 1);
+  if (power == -1) return ElementCost(39, 1);
+  return f.cycles;
+}
+
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
-  return broadcast_cycles(tile, function(n).cycles, cores);
+  return broadcast_cycles(tile, cost(n).on(cores), cores);
 }
 
 // What an integer type keeps of a result: it truncates and wraps, and x / 0 is 0. (64 bits are more than a double has.)

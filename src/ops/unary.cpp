@@ -34,7 +34,7 @@ struct Function {
   std::string_view header, kernel;  // ts_<kernel> in kernels/<header>.h; integers add their type's name
   double (*value)(double x, P parameters);
   Derivative derivative;  // null: the result is no float
-  int cycles;
+  ElementCost cycles;
   int since = 6;
   Types types = floats;
   Parameters parameters = {};
@@ -84,8 +84,8 @@ constexpr Function functions[] = {
     {"Neg", "-x", "unary", "neg", V(-x), [](const Chain& c) { return c.node("Neg", {c.dy}); }, 5, 6, wide_numbers},
     {"Abs", "magnitude", "unary", "abs", V(std::abs(x)), of_abs, 5, 6, numbers},
     {"Sign", "1, 0 or -1", "unary", "sign", V(values::sign(x)), nothing, 12, 9, numbers},
-    {"Sqrt", "square root", "unary", "sqrt", V(std::sqrt(x)), of_sqrt, 18},
-    {"Reciprocal", "1 / x", "unary", "reciprocal", V(1 / x), of_reciprocal, 18},
+    {"Sqrt", "square root", "unary", "sqrt", V(std::sqrt(x)), of_sqrt, {18, 1}},
+    {"Reciprocal", "1 / x", "unary", "reciprocal", V(1 / x), of_reciprocal, {18, 1}},
     {"Floor", "the next whole number below", "unary", "floor", V(std::floor(x)), flat_or_straight, 20},
     {"Ceil", "the next whole number above", "unary", "ceil", V(std::ceil(x)), flat_or_straight, 20},
     {"Round", "the nearest whole number, even where two are", "unary", "round", V(std::nearbyint(x)), flat_or_straight,
@@ -124,7 +124,14 @@ constexpr Function functions[] = {
      {{"alpha", 0.2f}, {"beta", 0.5f}}},
     {"HardSwish", "x HardSigmoid(x), alpha 1/6", "unary", "hard_swish", V(x* values::unit_clamp(x / 6 + 0.5)),
      BY_ARGUMENT("HardSwishGrad"), 13, 14},
-    {"Softsign", "x / (1 + |x|)", "unary", "softsign", V(x / (1 + std::abs(x))), BY_ARGUMENT("SoftsignGrad"), 19, 1},
+    {"Softsign",
+     "x / (1 + |x|)",
+     "unary",
+     "softsign",
+     V(x / (1 + std::abs(x))),
+     BY_ARGUMENT("SoftsignGrad"),
+     {19, 1},
+     1},
     {"IsNaN", "whether x is no number", "unary", "is_nan", V(std::isnan(x)), nullptr, 5, 9},
     {"IsInf",
      "whether x is infinite, on the wanted sides",
@@ -150,10 +157,16 @@ constexpr Function functions[] = {
        return c.node("Div", {c.dy, c.x});
      },
      30},
-    {"Sigmoid", "1 / (1 + exp(-x))", "exponential", "sigmoid", V(values::sigmoid(x)), BY_RESULT("SigmoidGrad"), 55},
-    {"Tanh", "hyperbolic tangent", "exponential", "tanh", V(std::tanh(x)), BY_RESULT("TanhGrad"), 45},
-    {"Erf", "error function", "exponential", "erf", V(std::erf(x)), BY_ARGUMENT("ErfGrad"), 45, 9},
-    {"Softplus", "log(1 + exp(x))", "exponential", "softplus", V(values::softplus(x)), BY_ARGUMENT("SoftplusGrad"), 80,
+    {"Sigmoid",
+     "1 / (1 + exp(-x))",
+     "exponential",
+     "sigmoid",
+     V(values::sigmoid(x)),
+     BY_RESULT("SigmoidGrad"),
+     {65, 1}},
+    {"Tanh", "hyperbolic tangent", "exponential", "tanh", V(std::tanh(x)), BY_RESULT("TanhGrad"), 97},
+    {"Erf", "error function", "exponential", "erf", V(std::erf(x)), BY_ARGUMENT("ErfGrad"), 154, 9},
+    {"Softplus", "log(1 + exp(x))", "exponential", "softplus", V(values::softplus(x)), BY_ARGUMENT("SoftplusGrad"), 300,
      1},
     {"Elu",
      "x, alpha (exp(x) - 1) below 0",
@@ -191,7 +204,7 @@ constexpr Function functions[] = {
      "swish",
      V(x* values::sigmoid(p.alpha* x)),
      BY_ARGUMENT("SwishGrad"),
-     58,
+     {66, 1},
      1,
      floats,
      {{"alpha", 1}, {}},
@@ -203,7 +216,7 @@ constexpr Function functions[] = {
      "swish",
      V(x* values::sigmoid(p.alpha* x)),
      BY_ARGUMENT("QuickGeluGrad"),
-     58,
+     {66, 1},
      1,
      floats,
      {{"alpha", 1.702f}, {}},
@@ -215,24 +228,24 @@ constexpr Function functions[] = {
      "mish",
      V(values::mish(x)),
      BY_ARGUMENT("MishGrad"),
-     50,
+     {54, 1},
      18,
      floats,
      {},
      "",
      beyond_onnx},
 
-    {"Sin", "sine", "trigonometric", "sin", V(std::sin(x)), BY_ARGUMENT("SinGrad"), 45, 7},
-    {"Cos", "cosine", "trigonometric", "cos", V(std::cos(x)), BY_ARGUMENT("CosGrad"), 45, 7},
-    {"Tan", "tangent", "trigonometric", "tan", V(std::tan(x)), BY_RESULT("TanGrad"), 60, 7},
-    {"Asin", "arc sine", "trigonometric", "asin", V(std::asin(x)), BY_ARGUMENT("AsinGrad"), 45, 7},
-    {"Acos", "arc cosine", "trigonometric", "acos", V(std::acos(x)), BY_ARGUMENT("AcosGrad"), 45, 7},
+    {"Sin", "sine", "trigonometric", "sin", V(std::sin(x)), BY_ARGUMENT("SinGrad"), 230, 7},
+    {"Cos", "cosine", "trigonometric", "cos", V(std::cos(x)), BY_ARGUMENT("CosGrad"), 240, 7},
+    {"Tan", "tangent", "trigonometric", "tan", V(std::tan(x)), BY_RESULT("TanGrad"), 120, 7},
+    {"Asin", "arc sine", "trigonometric", "asin", V(std::asin(x)), BY_ARGUMENT("AsinGrad"), {90, 1}, 7},
+    {"Acos", "arc cosine", "trigonometric", "acos", V(std::acos(x)), BY_ARGUMENT("AcosGrad"), {108, 1}, 7},
     {"Atan", "arc tangent", "trigonometric", "atan", V(std::atan(x)), BY_ARGUMENT("AtanGrad"), 45, 7},
-    {"Sinh", "hyperbolic sine", "trigonometric", "sinh", V(std::sinh(x)), BY_ARGUMENT("SinhGrad"), 40, 9},
-    {"Cosh", "hyperbolic cosine", "trigonometric", "cosh", V(std::cosh(x)), BY_ARGUMENT("CoshGrad"), 55, 9},
-    {"Asinh", "inverse of sinh", "trigonometric", "asinh", V(std::asinh(x)), BY_ARGUMENT("AsinhGrad"), 110, 9},
-    {"Acosh", "inverse of cosh", "trigonometric", "acosh", V(std::acosh(x)), BY_ARGUMENT("AcoshGrad"), 110, 9},
-    {"Atanh", "inverse of tanh", "trigonometric", "atanh", V(std::atanh(x)), BY_ARGUMENT("AtanhGrad"), 60, 9},
+    {"Sinh", "hyperbolic sine", "trigonometric", "sinh", V(std::sinh(x)), BY_ARGUMENT("SinhGrad"), 83, 9},
+    {"Cosh", "hyperbolic cosine", "trigonometric", "cosh", V(std::cosh(x)), BY_ARGUMENT("CoshGrad"), {51, 1}, 9},
+    {"Asinh", "inverse of sinh", "trigonometric", "asinh", V(std::asinh(x)), BY_ARGUMENT("AsinhGrad"), {214, 3}, 9},
+    {"Acosh", "inverse of cosh", "trigonometric", "acosh", V(std::acosh(x)), BY_ARGUMENT("AcoshGrad"), {214, 3}, 9},
+    {"Atanh", "inverse of tanh", "trigonometric", "atanh", V(std::atanh(x)), BY_ARGUMENT("AtanhGrad"), 118, 9},
 };
 
 // Gelu by its attribute one way or the other.
@@ -312,7 +325,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
 }
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
-  return team_cycles(tile[0], function(n).cycles, cores);
+  return team_cycles(tile[0], function(n).cycles.on(cores), cores);
 }
 
 constexpr Operator operator_of(const Function& f) {

@@ -16,7 +16,7 @@ struct Gradient {
   std::string_view type, summary;
   std::string_view header, kernel;
   double (*slope)(double v, P parameters);
-  int cycles;
+  ElementCost cycles;
   Parameters parameters = {};
 };
 
@@ -52,11 +52,16 @@ constexpr Gradient gradients[] = {
        : v >= 3 ? 1
                 : v / 3 + 0.5),
      14},
-    {"SoftsignGrad", "dY / (1 + |X|)^2", "unary", "softsign_grad", D(1 / ((1 + std::abs(v)) * (1 + std::abs(v)))), 21},
+    {"SoftsignGrad",
+     "dY / (1 + |X|)^2",
+     "unary",
+     "softsign_grad",
+     D(1 / ((1 + std::abs(v)) * (1 + std::abs(v)))),
+     {21, 1}},
 
     {"ErfGrad", "dY 2 exp(-X^2) / sqrt(pi)", "exponential", "erf_grad",
      D(2 * std::exp(-v * v) * std::numbers::inv_sqrtpi), 32},
-    {"SoftplusGrad", "dY Sigmoid(X)", "exponential", "softplus_grad", D(values::sigmoid(v)), 58},
+    {"SoftplusGrad", "dY Sigmoid(X)", "exponential", "softplus_grad", D(values::sigmoid(v)), {67, 1}},
     {"EluGrad",
      "dY, alpha exp(X) dY below 0",
      "exponential",
@@ -83,30 +88,35 @@ constexpr Gradient gradients[] = {
      "exponential",
      "swish_grad",
      D(values::swish_slope(v, p)),
-     65,
+     {75, 1},
      {{"alpha", 1}, {}}},
     {"QuickGeluGrad",
      "gradient of x Sigmoid(alpha x), alpha 1.702",
      "exponential",
      "swish_grad",
      D(values::swish_slope(v, p)),
-     65,
+     {75, 1},
      {{"alpha", 1.702f}, {}}},
-    {"MishGrad", "gradient of x tanh(Softplus(x))", "exponential", "mish_grad", D(values::mish_slope(v)), 100},
+    {"MishGrad", "gradient of x tanh(Softplus(x))", "exponential", "mish_grad", D(values::mish_slope(v)), 320},
     {"GeluGrad", "gradient of Gelu, exact", "exponential", "gelu_grad", D(values::gelu_slope(v)), 385},
-    {"FastGeluGrad", "gradient of Gelu by tanh", "exponential", "fast_gelu_grad", D(values::fast_gelu_slope(v)), 72},
+    {"FastGeluGrad",
+     "gradient of Gelu by tanh",
+     "exponential",
+     "fast_gelu_grad",
+     D(values::fast_gelu_slope(v)),
+     {130, 1}},
 
-    {"SinGrad", "dY cos(X)", "trigonometric", "sin_grad", D(std::cos(v)), 48},
-    {"CosGrad", "-dY sin(X)", "trigonometric", "cos_grad", D(-std::sin(v)), 48},
+    {"SinGrad", "dY cos(X)", "trigonometric", "sin_grad", D(std::cos(v)), 244},
+    {"CosGrad", "-dY sin(X)", "trigonometric", "cos_grad", D(-std::sin(v)), 234},
     {"TanGrad", "dY (1 + Y^2)", "trigonometric", "tan_grad", D(1 + v * v), 10},
-    {"AsinGrad", "dY / sqrt(1 - X^2)", "trigonometric", "asin_grad", D(1 / std::sqrt(1 - v * v)), 38},
-    {"AcosGrad", "-dY / sqrt(1 - X^2)", "trigonometric", "acos_grad", D(-1 / std::sqrt(1 - v * v)), 38},
-    {"AtanGrad", "dY / (1 + X^2)", "trigonometric", "atan_grad", D(1 / (1 + v * v)), 23},
-    {"SinhGrad", "dY cosh(X)", "trigonometric", "sinh_grad", D(std::cosh(v)), 58},
-    {"CoshGrad", "dY sinh(X)", "trigonometric", "cosh_grad", D(std::sinh(v)), 43},
-    {"AsinhGrad", "dY / sqrt(1 + X^2)", "trigonometric", "asinh_grad", D(1 / std::sqrt(1 + v * v)), 37},
-    {"AcoshGrad", "dY / sqrt(X^2 - 1)", "trigonometric", "acosh_grad", D(1 / std::sqrt(v * v - 1)), 38},
-    {"AtanhGrad", "dY / (1 - X^2)", "trigonometric", "atanh_grad", D(1 / (1 - v * v)), 24},
+    {"AsinGrad", "dY / sqrt(1 - X^2)", "trigonometric", "asin_grad", D(1 / std::sqrt(1 - v * v)), {38, 2}},
+    {"AcosGrad", "-dY / sqrt(1 - X^2)", "trigonometric", "acos_grad", D(-1 / std::sqrt(1 - v * v)), {38, 2}},
+    {"AtanGrad", "dY / (1 + X^2)", "trigonometric", "atan_grad", D(1 / (1 + v * v)), {23, 1}},
+    {"SinhGrad", "dY cosh(X)", "trigonometric", "sinh_grad", D(std::cosh(v)), {54, 1}},
+    {"CoshGrad", "dY sinh(X)", "trigonometric", "cosh_grad", D(std::sinh(v)), 86},
+    {"AsinhGrad", "dY / sqrt(1 + X^2)", "trigonometric", "asinh_grad", D(1 / std::sqrt(1 + v * v)), {37, 2}},
+    {"AcoshGrad", "dY / sqrt(X^2 - 1)", "trigonometric", "acosh_grad", D(1 / std::sqrt(v * v - 1)), {38, 2}},
+    {"AtanhGrad", "dY / (1 - X^2)", "trigonometric", "atanh_grad", D(1 / (1 - v * v)), {24, 1}},
 };
 
 const Gradient& gradient_of(const NodeContext& n) {
@@ -143,7 +153,7 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
 }
 
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
-  return team_cycles(tile[0], gradient_of(n).cycles, cores);
+  return team_cycles(tile[0], gradient_of(n).cycles.on(cores), cores);
 }
 
 constexpr Operator grad(std::string_view type) {

@@ -193,14 +193,13 @@ KernelCall kernel(const NodeContext& n, const TileSymbols& tile) {
   return {std::string(function_of(what.rule)), "update", std::move(fields)};
 }
 
-// The cluster has one divider, and a division or a root takes it for 14 cycles.
 double cycles(const NodeContext& n, std::span<const int64_t> tile, int cores) {
   switch (numbers(n.node).rule) {
     case Rule::Momentum:
       return team_cycles(tile[0], 12, cores);
     case Rule::Adagrad:
     case Rule::Adam:
-      return team_cycles(tile[0], std::max(45.0, 28.0 * cores), cores);
+      return team_cycles(tile[0], ElementCost(45, 2).on(cores), cores);
     case Rule::Descent:
       break;
   }
