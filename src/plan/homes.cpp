@@ -29,6 +29,7 @@ Traffic::Traffic(const train::Program& program, const std::vector<NodeProblem>& 
     : touched_(storages.storages.size()),
       transfers_(storages.storages.size()),
       harness_(storages.storages.size()),
+      scattered_(storages.storages.size()),
       nodes_(problems.size()) {
   for (size_t n = 0; n < problems.size(); ++n) {
     if (problems[n].is_view()) continue;
@@ -44,6 +45,7 @@ Traffic::Traffic(const train::Program& program, const std::vector<NodeProblem>& 
       const bool at_once = in && !list.empty() && list.back() == at - 1;
       if (list.empty() || list.back() != at) list.push_back(at);
       transfers_[static_cast<size_t>(id.index)] += at_once ? 2 * share : share;
+      if (!one_stretch(map, operand, whole_space(map))) scattered_[static_cast<size_t>(id.index)] = true;
     };
     for (size_t i = 0; i < map.inputs.size(); ++i) touch(node.inputs[i], map.inputs[i], true);
     for (size_t o = 0; o < map.outputs.size(); ++o) touch(node.outputs[o], map.outputs[o], false);
@@ -140,6 +142,7 @@ bool move_near(Storages& storages, const Traffic& traffic, Bytes arena) {
     auto& storage = all[s];
     if (storage.level == kL1 || traffic.harness(s) || storage.members.empty() || storage.size.count > largest) continue;
     if (storage.in_turn) continue;  // kernels would read and write the same bytes
+    if (traffic.scattered(s)) continue;
     auto size = align_up(storage.size, size_of(DType::I64)).count;
     bool fits = true;
     for (auto p = storage.life.first; p <= storage.life.last; ++p) fits &= used[static_cast<size_t>(p)] + size <= limit;

@@ -23,12 +23,15 @@ class Traffic {
   const std::vector<int32_t>& positions(size_t storage) const { return touched_[storage]; }
   double transfers(size_t storage) const { return transfers_[storage]; }  // of all of it, in a micro-batch
   bool harness(size_t storage) const { return harness_[storage]; }        // reads or writes it between runs
+  // A node works on parts of it that are not neighbours: where it lives in L1, which kernels reach without a copy, that
+  // takes a call for every part.
+  bool scattered(size_t storage) const { return scattered_[storage]; }
   size_t nodes() const { return nodes_; }
 
  private:
   std::vector<std::vector<int32_t>> touched_;
   std::vector<double> transfers_;
-  std::vector<bool> harness_;
+  std::vector<bool> harness_, scattered_;
   size_t nodes_ = 0;
 };
 

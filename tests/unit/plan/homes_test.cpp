@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include "ops/builder.hpp"
 #include "plan/make_plan.hpp"
 #include "train/build.hpp"
 #include "train/zoo.hpp"
@@ -53,6 +54,36 @@ TEST(Homes, WhatIsReadRightAfterItIsMadeCostsTwice) {
   ASSERT_EQ(nodes[1].inputs[0], nodes[0].outputs[0]);
   size_t touches = f.traffic.positions(f.index(nodes[0].outputs[0])).size();
   EXPECT_DOUBLE_EQ(f.transfers(nodes[0].outputs[0]), static_cast<double>(touches) + 1);
+}
+
+// Columns of a matrix are a call for every row where the kernel reaches them without a copy; rows are one.
+TEST(Homes, WhatIsTakenApartByColumnsDoesNotLiveInL1) {
+  Graph g;
+  g.name = "columns";
+  auto x = g.add_tensor({"x", {DType::F32, {30, 96}}, Role::Input, {}});
+  g.inputs = {x};
+  ops::Builder b(g);
+  auto numbers = [&](std::vector<int64_t> v) {
+    return g.add_tensor({"n",
+                         {DType::I64, {static_cast<int64_t>(v.size())}},
+                         Role::Constant,
+                         TensorData::i64({static_cast<int64_t>(v.size())}, v)});
+  };
+  auto apart = [&](int64_t axis, int64_t end) {
+    auto whole = b.node({"", "Relu"}, {x}, {}, "whole");
+    auto part = b.node({"", "Slice"}, {whole, numbers({0}), numbers({end}), numbers({axis})}, {}, "part");
+    g.outputs.push_back(b.node({"", "Neg"}, {part}, {}, "out"));
+    return whole;
+  };
+  const auto columns = apart(1, 32), rows = apart(0, 10);
+  ASSERT_TRUE(b.status()) << b.status().error().text();
+  auto f = found({.graph = g, .data = {x}}, 1);
+  EXPECT_TRUE(f.traffic.scattered(f.index(columns)));
+  EXPECT_FALSE(f.traffic.scattered(f.index(rows)));
+  auto storages = f.storages;
+  EXPECT_TRUE(move_near(storages, f.traffic, 262144_B));
+  EXPECT_EQ(storages.storages[f.index(columns)].level, kL2);
+  EXPECT_EQ(storages.storages[f.index(rows)].level, kL1);
 }
 
 // The largest of autoencoder's tensors has 327 680 bytes: two of them and some smaller ones are enough.
