@@ -77,6 +77,7 @@ class Machine {
   Result<void> step(const schedule::If& condition);
   Result<void> step(const schedule::Wait& wait);
   Result<void> step(const schedule::Transfer& transfer);
+  Result<void> step(const schedule::Keep& keep);
   Result<void> step(const schedule::Kernel& kernel);
   Result<void> section(const schedule::Section& section);
   Result<void> keep_around(TensorId before, TensorId after, const ops::TileMap& map, size_t output);
@@ -88,6 +89,10 @@ class Machine {
   Result<void> judge_region(const schedule::Transfer& t, Flight& f);
   bool source_holds(const Flight& f, const Shape& view, const ops::Box& box, std::string* problem);
   bool arrive(const Flight& f, const Shape& view, const ops::Box& box, std::string* problem);
+
+  // keep.cpp
+  Result<void> judge_kept(const schedule::Keep& keep, const Stretch& from, const Stretch& to);
+  Result<void> move_kept(const schedule::Keep& keep, const Stretch& from, const Stretch& to);
 
   // kernel.cpp
   Result<std::vector<Operand>> operands(const schedule::Kernel& kernel, const ops::Box& tile);

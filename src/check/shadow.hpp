@@ -30,6 +30,13 @@ class Shadow {
     Tag* p = tags_.data() + at;
     for (int64_t i = 0; i < n; ++i) p[i] = first + static_cast<Tag>(i);
   }
+  void move(int64_t from, int64_t to, int64_t n) {
+    const auto first = tags_.begin() + from;
+    if (to > from)
+      std::copy_backward(first, first + n, tags_.begin() + to + n);
+    else
+      std::copy(first, first + n, tags_.begin() + to);
+  }
   void wipe(int64_t at, int64_t n) { std::fill_n(tags_.begin() + at, n, Tag{0}); }
   // The first granule of the stretch that does not hold what it should, or -1.
   int64_t differs(int64_t at, int64_t n, Tag first) const {

@@ -47,6 +47,11 @@ class Scope {
     CHECK_OK(all_known(t.region));
     return all_known({t.far.slot, t.far.byte, t.near.slot, t.near.byte, t.line, t.lines, t.far_stride, t.handle});
   }
+  Result<void> judge(const Keep& k) {
+    CHECK_OK(all_known(k.region));
+    return all_known(
+        {k.from.slot, k.from.byte, k.to.slot, k.to.byte, k.row, k.rows, k.lines, k.from_stride, k.to_stride});
+  }
   Result<void> judge(const Kernel& k) {
     CHECK_OK(all_known(k.tile));
     for (auto* places : {&k.inputs, &k.outputs, &k.scratch})

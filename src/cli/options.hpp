@@ -26,7 +26,7 @@ Result<run::ModelSource> resolve(const ModelFlags& flags);
 
 struct DeviceFlags {
   std::string target = "siracusa";
-  Text tiling, buffering, home, l1, l2, l3, code, cores;
+  Text tiling, buffering, halos, home, l1, l2, l3, code, cores;
 };
 void add_device(CLI::App& command, DeviceFlags& flags);
 

@@ -23,10 +23,12 @@ std::vector<std::string> wrapped(const Statement& s) {
     auto text = s.arguments[i] + (last ? s.tail : ",");
     bool opens = i == 0 && (s.head.ends_with('(') || s.head.ends_with(' '));
     auto& line = lines.back();
-    if (line.size() + text.size() + (opens ? 0 : 1) <= widest)
+    if (line.size() + text.size() + (opens ? 0 : 1) <= widest) {
       line += (opens ? "" : " ") + text;
-    else
+    } else {
+      line.erase(line.find_last_not_of(' ') + 1);
       lines.push_back(margin + "    " + text);
+    }
   }
   if (s.arguments.empty()) lines.back() += s.tail;
   return lines;

@@ -335,6 +335,7 @@ class Reader {
       return schedule::Step{std::move(s)};
     }
     if (kind == "kernel") return kernel(j);
+    if (kind == "keep") return keep(j);
     if (kind == "in" || kind == "out") return transfer(j, kind == "in");
     return input_error("'{}' is no step", kind);
   }
@@ -351,6 +352,20 @@ class Reader {
     TRY(s.lines, expression(j.at(7)));
     TRY(s.far_stride, expression(j.at(8)));
     TRY(s.handle, expression(j.at(9)));
+    return schedule::Step{std::move(s)};
+  }
+
+  Result<schedule::Step> keep(const Json& j) const {
+    schedule::Keep s;
+    TRY(s.tensor, tensor(j.at(1)));
+    TRY(s.region, box(j.at(2)));
+    TRY(s.from, place(j.at(3), false));
+    TRY(s.to, place(j.at(4), false));
+    TRY(s.row, expression(j.at(5)));
+    TRY(s.rows, expression(j.at(6)));
+    TRY(s.lines, expression(j.at(7)));
+    TRY(s.from_stride, expression(j.at(8)));
+    TRY(s.to_stride, expression(j.at(9)));
     return schedule::Step{std::move(s)};
   }
 

@@ -197,6 +197,11 @@ struct WriteStep {
     return {in ? "in" : "out", engine,     tensor.index, text(region),     place(far),
             place(near),       text(line), text(lines),  text(far_stride), text(handle)};
   }
+  Json operator()(const schedule::Keep& step) const {
+    const auto& [tensor, region, from, to, row, rows, lines, from_stride, to_stride] = step;
+    return {"keep",    tensor.index, text(region), place(from),       place(to),
+            text(row), text(rows),   text(lines),  text(from_stride), text(to_stride)};
+  }
   Json operator()(const schedule::Kernel& step) const {
     const auto& [node, tile, inputs, outputs, scratch, kernel_call] = step;
     return {"kernel", node.index, text(tile), places(inputs), places(outputs), places(scratch), call(kernel_call)};

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "emit/keeping.hpp"
 #include "emit/names.hpp"
 
 namespace tessera::emit {
@@ -12,6 +13,7 @@ void collect_headers(const schedule::Block& block, std::set<std::string>& header
   for (const auto& step : block) {
     if (const auto* loop = std::get_if<schedule::Loop>(&step.v)) collect_headers(loop->body, headers);
     if (const auto* branch = std::get_if<schedule::If>(&step.v)) collect_headers(branch->then, headers);
+    if (const auto* keep = std::get_if<schedule::Keep>(&step.v)) headers.insert(as_call(*keep).call.header);
     const auto* kernel = std::get_if<schedule::Kernel>(&step.v);
     if (kernel && !kernel->call.function.empty()) headers.insert(kernel->call.header);
   }

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "emit/keeping.hpp"
 #include "emit/names.hpp"
 #include "emit/parts.hpp"
 
@@ -16,6 +17,7 @@ namespace {
 
 using schedule::Block;
 using schedule::If;
+using schedule::Keep;
 using schedule::Kernel;
 using schedule::Let;
 using schedule::Loop;
@@ -73,6 +75,11 @@ struct UsesVariable {
   bool operator()(const Transfer& s) const {
     return uses(s.far, v) || uses(s.near, v) || s.line.uses(v) || s.lines.uses(v) || s.far_stride.uses(v) ||
            s.handle.uses(v);
+  }
+  bool operator()(const Keep& s) const {
+    auto reads = [&](const Expr* e) { return e->uses(v); };
+    return uses(s.from, v) || uses(s.to, v) ||
+           std::ranges::any_of(std::array{&s.row, &s.rows, &s.lines, &s.from_stride, &s.to_stride}, reads);
   }
   bool operator()(const Kernel& s) const {
     if (s.call.function.empty()) return false;
@@ -254,6 +261,9 @@ class Printer {
   void print(const Wait& wait, int indent) {
     add(indent, engine_of(wait.handle) == Engine::Cluster ? "done(" : "ram_done(", {request(wait.handle)}, ");");
   }
+
+  // The cores do it, as they do a kernel.
+  void print(const Keep& keep, int indent) { print(as_call(keep), indent); }
 
   // The arguments of a kernel are a structure. What no round of a loop changes is told before the loop, the rest in
   // each round, ahead of the waits: what is done while transfers run costs nothing.

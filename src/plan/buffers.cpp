@@ -21,11 +21,26 @@ constexpr double kSureOverhead = 0.4, kUnderKernels = 1.15;
 // Of the time of transfers, what may be seen of them beyond what max(compute, transfers) makes unavoidable.
 constexpr double kShownShare = 0.08;
 
+// Rows that a tile keeps, by the cores, measured: a call with its formulas and with code that the caches have
+// forgotten, its own and then the kernel's; and bytes a cycle.
+constexpr double kKeepOverhead = 600, kKeepRate = 16;
+// What both ways are estimated to take must differ by more than estimates err with code that the caches forget.
+constexpr double kWorthKeeping = 0.995;
+
+// The share of tiles that come after a neighbour.
+double following(const Sliding& slides) {
+  return static_cast<double>(slides.tiles - 1) / static_cast<double>(slides.tiles);
+}
+
 }  // namespace
 
 Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& travellers, const std::vector<TileLevel>& nest,
                  const Loops& loops, double kernels)
-    : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
+    : nest_(nest),
+      travellers_(travellers.size()),
+      halos_(p.halos),
+      kernels_(kernels),
+      tiles_(static_cast<double>(loops.total())) {
   const auto near = static_cast<int>(nest.size()) - 1;
   if (p.l2.engine) queue_ = p.l2.engine->in_flight;
   near_queue_ = p.l1.engine->in_flight;
@@ -61,7 +76,11 @@ Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& traveller
         if (every < loops.total()) movers_ |= 1u << lanes_.size();
       }
       lanes_.push_back(lane);
-      if (!lane.l1 && t.in && !t.out) add_kept(lane, p, t, loops);
+      if (!t.in || t.out || t.scratch >= 0) continue;
+      if (!lane.l1)
+        add_kept(lane, p, t, loops);
+      else if (!carry)
+        add_shared(lane, p, t, loops, far ? extents(*t.map, nest[0].tile) : t.map->view);
     }
   }
 }
@@ -72,17 +91,39 @@ void Buffers::add_kept(Lane lane, const TilingProblem& p, const Traveller& t, co
   const auto own = own_extents(*slides, extents(*t.map, loops.tile[0]));
   lane.slot = slot_for(own, t.element_size, p.l2);
   lane.in = transfer_cycles(footprint(own, t.map->view), t.element_size, *p.l2.engine, Way::In);
-  const double back = lane.turns * static_cast<double>(slides->tiles - 1) / static_cast<double>(slides->tiles);
+  const double back = lane.turns * following(*slides);
   lane.overhead += kTransferOverhead * back * static_cast<double>(slides->reaching * (2 * slides->runs - 1));
   lanes_.back().kept = static_cast<int>(kept_.size());
   kept_.push_back({lane, *slides});
 }
 
+// A command for every line of the rest of a tile, because engines leave no gaps in L1, and the cores for what it keeps.
+void Buffers::add_shared(Lane lane, const TilingProblem& p, const Traveller& t, const Loops& loops,
+                         const Shape& around) {
+  if (halos_ == Halos::Fetch) return;
+  const auto slides = sliding_within(p.map, *t.map, loops);
+  if (!slides) return;
+  const auto all = extents(*t.map, loops.tile.back()), own = own_extents(*slides, all);
+  auto print = footprint(own, around);
+  const auto commands = std::max(print.commands, slides->runs);
+  const auto kept = slides->shared() * (footprint(all, around).elements / all[slides->axis]) * t.element_size;
+  lane.overhead += lane.turns * following(*slides) *
+                   (kKeepOverhead + static_cast<double>(kept) / kKeepRate +
+                    kTransferOverhead * static_cast<double>(commands - print.commands));
+  print.commands = commands;
+  const auto rest = transfer_cycles(print, t.element_size, *p.l1.engine, Way::In);
+  lane.in += following(*slides) * (rest - lane.in);
+  lanes_.back().kept = static_cast<int>(kept_.size());
+  kept_.push_back({lane, *slides});
+  shares_ = true;
+}
+
 // The slot of the tile before is there until the last inner tile that reaches back has come; only then is the tile
 // after asked for, and that must be before an inner one is fetched from it, ahead of its time.
-bool Buffers::keeps(size_t far, uint32_t twice) const {
-  if (lanes_[far].kept < 0 || !(twice >> far & 1)) return false;
-  return kept_[static_cast<size_t>(lanes_[far].kept)].sliding.reached < ahead(far, twice);
+bool Buffers::keeps(size_t lane, uint32_t twice, bool shared) const {
+  if (lanes_[lane].kept < 0) return false;
+  if (lanes_[lane].l1) return shared;
+  return (twice >> lane & 1) && kept_[static_cast<size_t>(lanes_[lane].kept)].sliding.reached < ahead(lane, twice);
 }
 
 // The step of an outer tile's turn in which the first inner tile of the next one is fetched.
@@ -154,10 +195,18 @@ std::vector<uint32_t> Buffers::choices() const {
   return out;
 }
 
+Buffers::Cost Buffers::cost(uint32_t twice) const {
+  if (!shares_) return cost(twice, false);
+  const auto kept = cost(twice, true);
+  if (halos_ == Halos::Keep) return kept;
+  const auto fetched = cost(twice, false);
+  return kept.cycles < kWorthKeeping * fetched.cycles ? kept : fetched;
+}
+
 // Both directions of the cluster's engine run at once, those of the external bus in turn; what is double buffered runs
 // under the kernels, the rest between them.
-Buffers::Cost Buffers::cost(uint32_t twice) const {
-  Cost cost;
+Buffers::Cost Buffers::cost(uint32_t twice, bool shared) const {
+  Cost cost{.shared = shared};
   double overhead = carried_ ? 0 : tiles_ * kTileOverhead, serial = 0;
   struct Both {
     double in = 0, out = 0;
@@ -167,13 +216,13 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
   } near, far, alone;  // overlapped with compute, by hop; with each other only
   Both engine[2];      // all that they do, by hop
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto& lane = this->lane(i, twice);
+    auto& lane = this->lane(i, twice, shared);
     const bool two = twice >> i & 1;
     // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
     const int slots = (two ? 2 : 1) * (two && !lane.l1 && lane.both ? 2 : 1);
     (lane.l1 ? cost.l1_bytes : cost.l2_bytes) += lane.slot * slots;
     overhead += lane.overhead;
-    cost.head += lane.in;
+    cost.head += lane.l1 ? lanes_[i].in : lane.in;  // the first tile of L1 keeps nothing
     cost.tail += lane.out;
     engine[lane.l1].add(lane, lane.turns);
     if (two)
@@ -242,10 +291,10 @@ double Buffers::at_each_turn(size_t far, uint32_t twice) const {
 Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
   Tiling out{.nest = nest_, .l1 = std::vector<Slots>(travellers_), .l2 = std::vector<Slots>(travellers_)};
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto& lane = this->lane(i, twice);
+    auto& lane = this->lane(i, twice, cost.shared);
     const bool two = twice >> i & 1;
-    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {
-        two ? 2 : 1, lane.slot, two && !lane.l1 && lane.both, lane.in, lane.out, lane.turns, keeps(i, twice)};
+    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot,  two && !lane.l1 && lane.both, lane.in,
+                                                   lane.out,    lane.turns, keeps(i, twice, cost.shared)};
   }
   for (size_t i = 0; i < lanes_.size(); ++i)
     if (auto& lane = lanes_[i]; lane.l1 && (twice >> i & 1) && lane.out == 0) out.free_at_last += lane.slot;

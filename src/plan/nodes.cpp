@@ -34,6 +34,7 @@ Result<std::vector<NodeProblem>> tiling_problems(const train::Program& program, 
       p.problem.l1 = floor(kL1, engine(kL2, kL1));
       p.problem.l2 = floor(kL2, engine(kL3, kL2));
       p.problem.buffering = options.buffering;
+      p.problem.halos = options.halos;
       p.problem.cores = options.cores;
       auto decides = signature(p.problem.node);
       if (decides.empty()) decides = fmt::format("#{}", out.size());

@@ -6,11 +6,11 @@ namespace tessera::plan {
 
 namespace {
 
-// The innermost loop over outer tiles that changes the operand's region.
-const TileLoop* innermost_outside(const ops::OperandMap& map, const Loops& loops) {
+// The innermost loop down to a level that changes the operand's region.
+const TileLoop* innermost(const ops::OperandMap& map, const Loops& loops, int level) {
   const TileLoop* found = nullptr;
   for (auto& loop : loops.loops)
-    if (loop.level == 0 && loop.count > 1 && map.uses(loop.dim)) found = &loop;
+    if (loop.level <= level && loop.count > 1 && map.uses(loop.dim)) found = &loop;
   return found;
 }
 
@@ -34,35 +34,64 @@ std::optional<Sliding> along(const ops::TileMap& space, const ops::OperandMap& m
   return found;
 }
 
+// Tiles of a level that follow each other, each of which shares with the one before only.
+std::optional<Sliding> neighbours(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops,
+                                  int level) {
+  const auto* loop = innermost(map, loops, level);
+  if (!loop) return std::nullopt;
+  auto found = along(space, map, loops, loop->dim);
+  if (!found) return std::nullopt;
+  auto& s = *found;
+  const auto d = static_cast<size_t>(s.dim);
+  const auto view = map.view[s.axis], extent = space.dims[d].extent, tile = loops.tile[static_cast<size_t>(level)][d];
+  if (s.shared() <= 0 || s.shared() > s.step * tile) return std::nullopt;
+  // Every index needs something.
+  if (s.past <= 0 || s.from + s.step * (extent - 1) >= view) return std::nullopt;
+  s.beyond = s.past + s.step * (extent - 1) > view;
+  s.may_have_none = s.past + s.step * ((extent - 1) / tile * tile - 1) >= view;
+  s.level = loop->level;
+  s.tiles = loop->count;
+  return found;
+}
+
+// Lines of a region that stand apart where it is shorter along an axis.
+int64_t runs(const ops::OperandMap& map, const std::vector<int64_t>& tile, size_t axis) {
+  int64_t runs = 1;
+  const auto lens = extents(map, tile);
+  for (size_t a = 0; a < axis; ++a) runs *= lens[a];
+  return runs;
+}
+
 }  // namespace
 
 std::optional<Sliding> sliding(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops) {
   if (loops.tile.size() != 2) return std::nullopt;
-  const auto* outer = innermost_outside(map, loops);
-  if (!outer) return std::nullopt;
-  auto found = along(space, map, loops, outer->dim);
+  auto found = neighbours(space, map, loops, 0);
   if (!found) return std::nullopt;
   auto& s = *found;
   const auto d = static_cast<size_t>(s.dim);
-  const auto view = map.view[s.axis], extent = space.dims[d].extent;
-  const auto shared = s.past - s.from - s.step;  // of the region of one index with the next
   const auto whole = loops.tile[0][d], part = loops.tile[1][d];
-  // An outer tile shares with the one before only, and the first inner tile alone reaches back.
-  if (shared <= 0 || shared > s.step * whole || (part < whole && shared > s.step * part)) return std::nullopt;
-  // Every index needs something.
-  if (s.past <= 0 || s.from + s.step * (extent - 1) >= view) return std::nullopt;
-  s.most = std::min(view, std::max(s.step * whole, s.past + s.step * (whole - 1) - std::max<int64_t>(0, s.from)));
-  s.beyond = s.past + s.step * (extent - 1) > view;
-  s.may_have_none = s.past + s.step * ((extent - 1) / whole * whole - 1) >= view;
-  s.tiles = outer->count;
-  const auto turn = outer->stride, inner = period(map, loops, 1);
+  if (part < whole && s.shared() > s.step * part) return std::nullopt;  // the first inner tile alone reaches back
+  s.most = std::min(map.view[s.axis],
+                    std::max(s.step * whole, s.past + s.step * (whole - 1) - std::max<int64_t>(0, s.from)));
+  const auto turn = innermost(map, loops, 0)->stride, inner = period(map, loops, 1);
   int64_t count = 1, stride = turn;
   for (auto& loop : loops.loops)
     if (loop.level == 1 && loop.dim == s.dim && loop.count > 1) count = loop.count, stride = loop.stride;
   s.reached = turn - (count - 1) * stride - inner;
   s.reaching = turn / (inner * count);
-  const auto lens = extents(map, loops.tile[1]);
-  for (size_t a = 0; a < s.axis; ++a) s.runs *= lens[a];
+  s.runs = runs(map, loops.tile[1], s.axis);
+  return found;
+}
+
+std::optional<Sliding> sliding_within(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops) {
+  if (loops.tile.empty()) return std::nullopt;
+  const auto level = loops.tile.size() - 1;
+  auto found = neighbours(space, map, loops, static_cast<int>(level));
+  if (!found || found->may_have_none) return std::nullopt;
+  const auto& tile = loops.tile[level];
+  found->most = std::min(map.view[found->axis], found->step * tile[static_cast<size_t>(found->dim)]);
+  found->runs = runs(map, tile, found->axis);
   return found;
 }
 

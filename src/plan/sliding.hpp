@@ -14,7 +14,8 @@ namespace tessera::plan {
 struct Sliding {
   size_t axis = 0;             // of the operand
   int dim = 0;                 // of the iteration space: the innermost outer loop that changes the operand's region
-  int64_t tiles = 1;           // outer ones along it
+  int level = 0;               // of the loop along it
+  int64_t tiles = 1;           // that follow each other along it
   int64_t step = 1;            // elements of the axis from one index of that dimension to the next
   int64_t from = 0, past = 1;  // index i of it needs [from + i * step, past + i * step)
   int64_t most = 0;            // elements of the axis that one tile has of its own, at most
@@ -23,10 +24,15 @@ struct Sliding {
   // The step of an outer tile's turn in which the last inner tile that reaches back has come; inner tiles that reach
   // back in a turn, and the runs of elements that each of them takes from either slot.
   int64_t reached = 0, reaching = 1, runs = 1;
+
+  int64_t shared() const { return past - from - step; }  // of the region of one index with the next
 };
 
 // Nothing where successive outer tiles share nothing, or share it with more than the one before.
 std::optional<Sliding> sliding(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops);
+
+// The same for tiles of L1: what a tile shares with the one before goes from the slot of that to its own.
+std::optional<Sliding> sliding_within(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops);
 
 // Extents of what a tile has of its own, at most, given those of its region.
 Shape own_extents(const Sliding& sliding, Shape extents);

@@ -31,6 +31,7 @@ struct TilingProblem {
   std::vector<LevelId> input_homes, output_homes;  // by operand
   Floor l1, l2;
   Buffering buffering = Buffering::Auto;
+  Halos halos = Halos::Auto;
   int cores = 8;
 };
 

@@ -31,6 +31,7 @@ class Walker {
   }
   void visit(const Transfer& transfer) { each_(transfer, transfer.line.eval(values_) * transfer.lines.eval(values_)); }
   void visit(const Wait&) {}
+  void visit(const Keep&) {}  // nothing comes or goes
   void visit(const Kernel&) {}
 
   Each each_;

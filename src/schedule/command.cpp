@@ -44,14 +44,13 @@ void chunk_lines(Command& c, int64_t most_lines, int64_t rows) {
       {"part", ceil_div(c.lines, rows), (most_lines + rows - 1) / rows, c.far_stride * rows, c.line * rows});
 }
 
-// From one index of an axis to the next, where a box is dense.
+}  // namespace
+
 Expr inner_bytes(const ops::SymbolicBox& box, size_t axis, int64_t element_size) {
   Expr bytes = element_size;
   for (size_t a = axis + 1; a < box.len.size(); ++a) bytes = bytes * box.len[a];
   return bytes;
 }
-
-}  // namespace
 
 Container Container::whole(const ops::OperandMap& map) {
   Container c;

@@ -57,6 +57,9 @@ struct PartOf {
   size_t axis = 0;
 };
 
+// From one index of an axis to the next, where a box is dense.
+Expr inner_bytes(const ops::SymbolicBox& box, size_t axis, int64_t element_size);
+
 // `box` is the region, `largest` the lengths that it never exceeds; both in elements of the operand's view.
 Command command_for(const Container& from, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
                     int64_t element_size, const target::DmaEngine& engine,

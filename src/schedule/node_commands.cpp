@@ -49,11 +49,16 @@ Expr NodeSteps::travels(const Way& way, const TileBoxes& tiles) const {
 }
 
 void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
-  Block commands;
+  Block commands, all, own;
+  const auto turn = turn_outside(way, step);
   if (slides_outside(way))
-    issue_parts(way, step, tiles, commands);
+    issue_parts(way, step, tiles, all);
   else
-    issue_commands(way, step, tiles, command(way, tiles, held(way, tiles)), {turn_outside(way, step)}, commands);
+    issue_commands(way, step, tiles, command(way, tiles, held(way, tiles)), {turn}, all);
+  const auto follows = this->follows(way, tiles);
+  if (way.shares) issue_commands(way, step, tiles, own_command(way, tiles, held(way, tiles)), {turn}, own);
+  guard(follows, std::move(own), commands);
+  guard(otherwise(follows), std::move(all), commands);
   guard(travels(way, tiles), std::move(commands), body);
 }
 
@@ -109,9 +114,12 @@ void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes
 
 Expr NodeSteps::pieces(const Way& way, const TileBoxes& tiles) const {
   auto pieces = command(way, tiles, held(way, tiles)).pieces();
-  if (!slides_outside(way)) return pieces;
-  auto from = parts(way, tiles, held(way, tiles), held(way, tiles));  // as many, whatever the slots hold
-  return pieces + goes_back(way, tiles) * (from.before.pieces() + from.own_pieces - pieces);
+  if (slides_outside(way)) {
+    auto from = parts(way, tiles, held(way, tiles), held(way, tiles));  // as many, whatever the slots hold
+    pieces = pieces + goes_back(way, tiles) * (from.before.pieces() + from.own_pieces - pieces);
+  }
+  if (!way.shares) return pieces;
+  return pieces + follows(way, tiles) * (own_command(way, tiles, held(way, tiles)).pieces() - pieces);
 }
 
 void NodeSteps::wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body) {

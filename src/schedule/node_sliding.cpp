@@ -3,16 +3,6 @@
 
 namespace tessera::schedule {
 
-namespace {
-
-// Of a condition; a comparison turns round, which is how people write it.
-Expr otherwise(const Expr& condition) {
-  if (condition.op() == Expr::Op::Less) return less(condition.right(), condition.left() + 1);
-  return equal(condition, 0);
-}
-
-}  // namespace
-
 // How the outer tiles that a way passes through share what they hold, if they do.
 const plan::Sliding* NodeSteps::slides_outside(const Way& way) const {
   if (way.outer < 0) return nullptr;

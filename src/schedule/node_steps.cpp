@@ -65,6 +65,7 @@ void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, N
   for (int level = 0; level <= innermost(); ++level) fetch_now(level, t, tiles, body);
   for (int level = 0; level <= innermost(); ++level) fetch_ahead(level, t, body);
   arrive(t, tiles, body);
+  keep_ahead(t, tiles, body);
   fetch_far(t, body);
   if (after && last_from_far() >= 0) {
     Block ahead;
@@ -157,6 +158,7 @@ void NodeSteps::fetch_now(int level, const Expr& t, const TileBoxes& tiles, Bloc
             [&](int64_t period, int64_t, auto& group) {
               Block now;
               for (auto* way : group) {
+                keep_now(*way, t, tiles, now);
                 Block one;
                 fetch(*way, t, tiles, one);
                 guard(way->early || starts_before(*way) ? less(0, t) : Expr(1), std::move(one), now);

@@ -47,6 +47,7 @@ struct Way {
   bool here = false;      // the first tile has come before the entry point began
   bool deep = false;      // from far away and double buffered: the tile after the next one is on its way as well
   std::optional<plan::Sliding> sliding;  // where a tile brings only what the one before does not hold
+  std::optional<plan::Sliding> shares;   // and in L1, where the rest goes from slot to slot
   int first_handle = 0, pool = 1;
 
   bool in() const { return direction == Transfer::Direction::In; }
@@ -152,6 +153,14 @@ class NodeSteps {
   Parts parts(const Way& way, const TileBoxes& tiles, const ops::SymbolicBox& before,
               const ops::SymbolicBox& held) const;
   void issue_parts(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
+
+  // node_keeping.cpp: of a tile of L1 that follows another, what that holds, and what it brings itself.
+  Expr follows(const Way& way, const TileBoxes& tiles) const;
+  Command own_command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const;
+  void keep(const Way& way, const Expr& turn, const TileBoxes& before, const TileBoxes& tiles, Block& body);
+  void keep_now(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
+  void keep_ahead(const Expr& t, const TileBoxes& tiles, Block& body);
+
   void issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   void wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body);
   Expr slot(const Way& way, const Expr& turn) const { return turn % Expr(static_cast<int64_t>(way.slot_count)); }

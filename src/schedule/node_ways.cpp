@@ -54,7 +54,8 @@ Result<void> NodeSteps::add_operand(Transfer::Direction direction, const ops::Op
     way.at_last = hop.at_last;
     way.late = hop.late && !way.in();
     way.far_away = hop.to > 0;
-    if (hop.keeps) way.sliding = plan::sliding(map_, map, steps_->loops());
+    if (hop.keeps && hop.to > 0) way.sliding = plan::sliding(map_, map, steps_->loops());
+    if (hop.keeps && hop.to == 0) way.shares = plan::sliding_within(map_, map, steps_->loops());
     ways_.push_back(way);
   }
   return {};
@@ -98,6 +99,7 @@ int64_t NodeSteps::most_pieces(const Way& way) const {
   auto steps = TileSteps(map_, plan_, variables);
   auto tiles = steps.at(Expr::var(steps.new_variable("t")), "", names);
   auto most = command(way, tiles, held(way, tiles)).most_pieces();
+  if (way.shares) most = std::max(most, own_command(way, tiles, held(way, tiles)).most_pieces());
   if (!slides_outside(way)) return most;
   auto from = parts(way, tiles, held(way, tiles), held(way, tiles));
   return std::max(most, from.before.most_pieces() + from.own.most_pieces());

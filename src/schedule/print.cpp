@@ -73,6 +73,11 @@ class Printer {
                            "->", place(in ? t.near : t.far), c(t.lines), c(t.line), c(t.far_stride), c(t.handle)));
   }
   void line(const Wait& w, int depth) { put(depth, fmt::format("wait {}", c(w.handle))); }
+  void line(const Keep& k, int depth) {
+    put(depth, fmt::format("keep {}[{}; {}]: {} -> {}, {} x {} x {} B, {} apart -> {}", graph_.at(k.tensor).name,
+                           list(k.region.lo), list(k.region.len), place(k.from), place(k.to), c(k.lines), c(k.rows),
+                           c(k.row), c(k.from_stride), c(k.to_stride)));
+  }
   void line(const Kernel& k, int depth) {
     std::string operands;
     for (auto* places : {&k.inputs, &k.outputs, &k.scratch})

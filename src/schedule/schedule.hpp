@@ -78,6 +78,16 @@ struct Wait {
   Expr handle;
 };
 
+// What a tile shares with the one before it goes from the slot of that to its own, by the cores and without an engine:
+// `lines` lines of `rows` rows, from as many bytes apart to as many. Both may be one slot.
+struct Keep {
+  TensorId tensor;
+  ops::SymbolicBox region;  // as elements of the operand's view
+  Place from, to;
+  Expr row, rows, lines = 1;            // bytes, count, count
+  Expr from_stride = 0, to_stride = 0;  // bytes
+};
+
 struct Kernel {
   NodeId node;
   ops::SymbolicBox tile;                        // of the operator's iteration space
@@ -103,7 +113,7 @@ struct If {
 };
 
 struct Step {
-  std::variant<Loop, Let, If, Transfer, Wait, Kernel> v;
+  std::variant<Loop, Let, If, Transfer, Wait, Keep, Kernel> v;
 };
 
 // All that one node does, in order. Whatever it leaves in flight is waited for by a later section of the same entry

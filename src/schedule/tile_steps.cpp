@@ -83,6 +83,11 @@ void guard(const Expr& condition, Block then, Block& block) {
   }
 }
 
+Expr otherwise(const Expr& condition) {
+  if (condition.op() == Expr::Op::Less) return less(condition.right(), condition.left() + 1);
+  return equal(condition, 0);
+}
+
 namespace {
 
 template <class... F>
@@ -121,6 +126,14 @@ void visit_transfer(const Transfer& t, const std::function<void(const Expr&)>& v
   for (auto& e : t.region.len) visit(e);
 }
 
+void visit_keep(const Keep& k, const std::function<void(const Expr&)>& visit) {
+  visit_place(k.from, visit);
+  visit_place(k.to, visit);
+  for (auto* e : {&k.row, &k.rows, &k.lines, &k.from_stride, &k.to_stride}) visit(*e);
+  for (auto& e : k.region.lo) visit(e);
+  for (auto& e : k.region.len) visit(e);
+}
+
 void for_each_expr(const Step& step, const std::function<void(const Expr&)>& visit) {
   std::visit(Overloaded{
                  [&](const Loop& l) { visit(l.count), for_each_expr(l.body, visit); },
@@ -128,6 +141,7 @@ void for_each_expr(const Step& step, const std::function<void(const Expr&)>& vis
                  [&](const If& i) { visit(i.condition), for_each_expr(i.then, visit); },
                  [&](const Transfer& t) { visit_transfer(t, visit); },
                  [&](const Wait& w) { visit(w.handle); },
+                 [&](const Keep& k) { visit_keep(k, visit); },
                  [&](const Kernel& k) { visit_kernel(k, visit); },
              },
              step.v);

@@ -46,6 +46,9 @@ class TileSteps {
 // Puts `then` under a condition; a condition that always holds vanishes.
 void guard(const Expr& condition, Block then, Block& block);
 
+// Of a condition; a comparison turns round, which is how people write it.
+Expr otherwise(const Expr& condition);
+
 // Names that no later step of their block uses are not worth a line.
 void drop_unused(Block& block);
 

@@ -71,6 +71,39 @@ TEST_P(SlidingWindows, AreInTheirPlaces) {
   EXPECT_GT(kept, 10);
 }
 
+// Tiles of L1 that keep what they share, whatever the memory that they come from and the slots that they pass through.
+TEST_P(SlidingWindows, AreInTheirPlacesInL1) {
+  std::mt19937 rng(12);
+  int kept = 0, both = 0, tried = 0;
+  for (int round = 0; round < 300; ++round) {
+    auto node = GetParam().make(rng);
+    if (!node.status) continue;
+    auto program = train::inference_program(std::move(node.graph));
+    ASSERT_TRUE(program) << program.error().text();
+    plan::Options options{.halos = plan::Halos::Keep, .advise = false};
+    options.home = round % 2 ? plan::Home::L3 : plan::Home::L2;
+    options.buffering = std::array{plan::Buffering::Single, plan::Buffering::Double, plan::Buffering::Auto}[round % 3];
+    Bytes all;
+    for (auto& tensor : program->graph.tensors()) all += tensor.type.bytes();
+    options.l1 = Bytes(test::among(rng, 200, 400 + all.count / 2));
+    if (round % 2) options.l2 = Bytes(test::among(rng, 200, 400 + all.count));
+    auto c = compile(*program, options);
+    if (!c && c.error().kind() == ErrorKind::DoesNotFit) continue;
+    ASSERT_TRUE(c) << c.error().text();
+    ++tried;
+    for (auto& node : c->plan.nodes)
+      for (auto& input : node.inputs) {
+        if (input.hops.empty() || !input.hops.back().keeps) continue;
+        ++kept;
+        both += input.hops.size() == 2 && input.hops[0].keeps;
+      }
+    auto verdict = c->judge();
+    ASSERT_TRUE(verdict) << "round " << round << ": " << verdict.error().text();
+  }
+  fmt::print("{} of {} keep what tiles of L1 share, {} of them that of L2 as well\n", kept, tried, both);
+  EXPECT_GT(kept, 20);
+}
+
 INSTANTIATE_TEST_SUITE_P(Of, SlidingWindows,
                          testing::Values(Windows{"Convolutions", convolution}, Windows{"DataGradients", of_the_data},
                                          Windows{"WeightGradients", of_the_weights}, Windows{"Pools", pool}),

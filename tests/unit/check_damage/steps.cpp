@@ -434,6 +434,33 @@ void add_kernel_kinds(std::vector<Damage>& all) {
   all.push_back({"written back before it is made", written_before_made});
 }
 
+void add_keep_kinds(std::vector<Damage>& all) {
+  all.push_back(each<Keep>("kept rows left behind", [](At& at, Keep&) { return erase(at), true; }));
+  all.push_back(each<Keep>("kept rows before the fetch of the tile they are of", [](At& at, Keep&) {
+    auto step = at.step();
+    auto& sections = at.copy.schedule.training;
+    erase(at);
+    return sections.front().body.insert(sections.front().body.begin(), step), true;
+  }));
+  all.push_back(each<Keep>("kept rows from the wrong slot",
+                           [](At& at, Keep& k) { return k.from.slot = (k.from.slot + 1) % 2, has_slots(at, k.from); }));
+  all.push_back(each<Keep>("kept rows to the wrong slot",
+                           [](At& at, Keep& k) { return k.to.slot = (k.to.slot + 1) % 2, has_slots(at, k.to); }));
+  all.push_back(
+      each<Keep>("kept rows from a row before", [](At&, Keep& k) { return k.from.byte = k.from.byte - k.row, true; }));
+  all.push_back(each<Keep>("kept rows one row down", [](At&, Keep& k) { return k.to.byte = k.to.byte + k.row, true; }));
+  all.push_back(each<Keep>("one kept row too few", [](At&, Keep& k) { return k.rows = k.rows - 1, true; }));
+  all.push_back(each<Keep>("one kept row too many", [](At&, Keep& k) { return k.rows = k.rows + 1, true; }));
+  all.push_back(each<Keep>("one line of kept rows too few", [](At&, Keep& k) { return k.lines = k.lines - 1, true; }));
+  all.push_back(each<Keep>("kept lines from closer together", [](At&, Keep& k) {
+    return k.from_stride = k.from_stride - k.row, k.lines.constant() != 1;
+  }));
+  all.push_back(each<Keep>("kept lines to further apart",
+                           [](At&, Keep& k) { return k.to_stride = k.to_stride + k.row, k.lines.constant() != 1; }));
+  all.push_back(each<Keep>("kept rows named wrong",
+                           [](At&, Keep& k) { return k.region.lo.back() = k.region.lo.back() + 1, true; }));
+}
+
 void add_control_kinds(std::vector<Damage>& all) {
   all.push_back(each<Loop>("loop one iteration short", [](At&, Loop& l) { return l.count = l.count - 1, true; }));
   all.push_back(each<Loop>("loop one iteration long", [](At&, Loop& l) { return l.count = l.count + 1, true; }));
@@ -474,6 +501,7 @@ std::vector<Damage> damages_of_steps() {
   add_transfer_kinds(all);
   add_wait_kinds(all);
   add_kernel_kinds(all);
+  add_keep_kinds(all);
   add_control_kinds(all);
   return all;
 }

@@ -139,6 +139,11 @@ class Tracer {
     flying_[e.handle] = e;
     trace_.events.push_back(e);
   }
+  void run(const Step& step, const Keep& keep) {
+    ++trace_.runs[&step];
+    slot(keep.from);
+    slot(keep.to);
+  }
   void run(const Step& step, const Kernel& kernel) {
     ++trace_.runs[&step];
     Event e{.step = &step};

@@ -63,6 +63,24 @@ Kernel relu(const Expr& slot, std::vector<ops::KernelCall::Field> more) {
   return kernel;
 }
 
+TEST(Statements, NoLineEndsInABlank) {
+  const auto lines = wrapped({1, "args.x = ", {std::string(115, 'x')}, ";"});
+  EXPECT_EQ(lines, (std::vector<std::string>{"  args.x =", "      " + std::string(115, 'x') + ";"}));
+}
+
+TEST(Statements, WhatATileKeepsIsACall) {
+  schedule::Keep keep{.from = {{1}, Expr::var(0) % 2, 128}, .to = {{1}, (Expr::var(0) + 1) % 2, 0}};
+  keep.row = 64, keep.rows = 2, keep.lines = 3, keep.from_stride = 256, keep.to_stride = 192;
+  Section section{.variables = {"t"}};
+  section.body = {{Loop{0, 4, {{keep}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  struct ts_keep_args args = {.row = 64, .rows = 2, .lines = 3, .from_stride = 256, .to_stride = 192};\n"
+            "  for (int32_t t = 0; t < 4; ++t) {\n"
+            "    args.x = l1(L1_x + t % 2 * 512 + 128); args.y = l1(L1_x + (t + 1) % 2 * 512);\n"
+            "    pi_cl_team_fork(TS_CORES, ts_keep, &args);\n"
+            "  }\n");
+}
+
 TEST(Statements, ADoubleBufferedLoopReadsAsWritten) {
   auto t = Expr::var(0);
   Section section{{},

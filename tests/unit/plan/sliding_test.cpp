@@ -55,6 +55,27 @@ TEST(Sliding, RowsOfAConvolution) {
   EXPECT_EQ(own(map, *slides, {{0, 24}, {4, 8}}).len[1], 7);
 }
 
+TEST(Sliding, TilesOfL1) {
+  const auto map = Windows{32, 3, 1, 1, 32}.map();
+  auto& x = map.inputs[0];
+  const auto slides = sliding_within(map, x, make_loops(map, {{0, {4, 8}, {0, 1}}}));
+  ASSERT_TRUE(slides);
+  EXPECT_EQ(slides->most, 8) << "only tiles that follow another have rows of their own";
+  EXPECT_EQ(slides->tiles, 4);
+  EXPECT_EQ(slides->runs, 3);
+  // Within an outer tile, and from one to the next where each holds one.
+  EXPECT_EQ(sliding_within(map, x, loops_of(map, {4, 16}, {4, 4}))->level, 1);
+  EXPECT_EQ(sliding_within(map, x, loops_of(map, {4, 8}, {4, 8}))->level, 0);
+  EXPECT_EQ(sliding_within(map, x, loops_of(map, {4, 8}, {1, 8}, {1, 0}))->level, 0);
+  // Too few rows for all that a window reaches over, or none left for the last tile.
+  const auto tall = Windows{32, 5, 1, 2, 32}.map();
+  EXPECT_TRUE(sliding_within(tall, tall.inputs[0], make_loops(tall, {{0, {4, 4}, {0, 1}}})));
+  EXPECT_FALSE(sliding_within(tall, tall.inputs[0], make_loops(tall, {{0, {4, 3}, {0, 1}}})));
+  const auto last = Windows{10, 3, 1, 1, 10}.map();
+  EXPECT_FALSE(sliding_within(last, last.inputs[0], make_loops(last, {{0, {4, 3}, {0, 1}}})))
+      << "the last row is the last that the tile before needs";
+}
+
 TEST(Sliding, EveryVisitOfTheFirstInnerTileReachesBack) {
   const auto map = Windows{32, 3, 1, 1, 32}.map();
   // m outside of y: four visits of eight steps, the last one begins at step 6.

@@ -1,0 +1,20 @@
+#include "emit/keeping.hpp"
+
+namespace tessera::emit {
+
+schedule::Kernel as_call(const schedule::Keep& keep) {
+  using Kind = ops::OperandRef::Kind;
+  schedule::Kernel kernel{.inputs = {keep.from}, .outputs = {keep.to}};
+  kernel.call = {.function = "ts_keep",
+                 .header = "keep",
+                 .fields = {{"x", ops::OperandRef{Kind::Input, 0}},
+                            {"y", ops::OperandRef{Kind::Output, 0}},
+                            {"row", keep.row},
+                            {"rows", keep.rows},
+                            {"lines", keep.lines},
+                            {"from_stride", keep.from_stride},
+                            {"to_stride", keep.to_stride}}};
+  return kernel;
+}
+
+}  // namespace tessera::emit
