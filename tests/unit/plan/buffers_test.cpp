@@ -52,5 +52,60 @@ TEST(Buffers, WhatOnlyGoesToL3BeginsWhenTheFirstOuterTileIsMade) {
   EXPECT_DOUBLE_EQ(far.cycles(1400) - far.cycles(1000), 0) << "the second tile comes meanwhile";
 }
 
+// A window of 3 x 3 over rows of 512, in tiles of four rows: each shares two with the one before.
+struct Window {
+  target::Target chip = target::load_target("siracusa", TESSERA_ROOT "/targets").value();
+  train::Program program = make();
+  TilingProblem problem = tiling_problems(program, chip, {}).value()[0].problem;
+  target::DmaEngine engine = *problem.l1.engine;
+
+  Window() {
+    problem.l1.engine = &engine;
+    problem.input_homes.assign(problem.map.inputs.size(), kL2);
+    problem.output_homes.assign(problem.map.outputs.size(), kL2);
+  }
+  static train::Program make() {
+    Graph g;
+    auto x = g.add_tensor({"x", {DType::F32, {1, 1, 64, 512}}, Role::Input, {}});
+    g.inputs = {x};
+    ops::Builder builder(g);
+    g.outputs = {builder.node({"", "MaxPool"}, {x}, {{"kernel_shape", std::vector<int64_t>{3, 3}}}, "pool")};
+    return {.graph = std::move(g)};
+  }
+  // Whether rows are kept, with one slot for everything or with two.
+  bool keeps(bool twice) const {
+    auto tile = whole_space(problem.map);
+    std::vector<int> order;
+    for (size_t d = 0; d < tile.size(); ++d) {
+      if (problem.map.dims[d].name == "y") tile[d] = 4;
+      order.push_back(static_cast<int>(d));
+    }
+    const std::vector<TileLevel> nest{{kL1, tile, order}};
+    const auto all = travellers(problem);
+    const Buffers buffers(problem, all, nest, make_loops(problem.map, nest), 100'000);
+    const auto slots = twice ? buffers.movers() : 0;
+    const auto tiling = buffers.tiling(slots, buffers.cost(slots), true);
+    return tiling.l1[0].keeps;
+  }
+};
+
+TEST(Buffers, RowsAreKeptWhereThatIsQuicker) {
+  Window w;
+  EXPECT_FALSE(w.keeps(true)) << "transfers run under the kernels";
+  EXPECT_FALSE(w.keeps(false)) << "two rows come again in less than the cores move them in";
+  w.engine.bytes_per_cycle_in = 1;
+  EXPECT_TRUE(w.keeps(false));
+  EXPECT_TRUE(w.keeps(true)) << "transfers take longer than kernels";
+  w.problem.halos = Halos::Fetch;
+  EXPECT_FALSE(w.keeps(false));
+}
+
+TEST(Buffers, RowsAreKeptOrNotAsAsked) {
+  Window w;
+  w.problem.halos = Halos::Keep;
+  EXPECT_TRUE(w.keeps(true));
+  EXPECT_TRUE(w.keeps(false));
+}
+
 }  // namespace
 }  // namespace tessera::plan
