@@ -65,6 +65,28 @@ TEST_F(Profile, TransfersFromFarAwayRunUnderTheKernels) {
   EXPECT_GT(profile["sum"]["dma_hidden"].get<double>(), 0.6);
 }
 
+// (How much comes is in e2e/traffic.)
+TEST_F(Profile, TellsWhoKeepsWhatTilesShareAndTheBitsAreTheSame) {
+  for (auto* target : {"siracusa", "gap9"})
+    for (auto* buffering : {"single", "double"}) {
+      const auto profile = [&](const char* halos) {
+        return json({"profile", "resnet8", "--target", target, "--mode", "infer", "--l1", "32k", "--buffering",
+                     buffering, "--halos", halos, "--sanitize"});
+      };
+      const auto fetched = profile("fetch"), kept = profile("keep");
+      EXPECT_EQ(kept["bits"], fetched["bits"]);
+      const auto keeps = [](const nlohmann::json& profile) {
+        int n = 0;
+        for (auto& op : profile["operators"])
+          for (auto& operand : op["operands"])
+            for (auto& hop : operand["hops"]) n += hop["keeps"].get<bool>();
+        return n;
+      };
+      EXPECT_GT(keeps(kept), 0) << target << " " << buffering;
+      EXPECT_EQ(keeps(fetched), 0);
+    }
+}
+
 TEST_F(Profile, TellsOfL3AndOfInference) {
   const auto profile = json({"profile", "simplemlp", "--mode", "infer", "--home", "L3"});
   EXPECT_GT(profile["sum"]["dma_bytes"]["L3_L2"], 0);
