@@ -34,7 +34,7 @@ std::optional<Sliding> along(const ops::TileMap& space, const ops::OperandMap& m
   return found;
 }
 
-// Tiles of a level that follow each other, each of which shares with the one before only.
+// Tiles of a level that follow each other and share something.
 std::optional<Sliding> neighbours(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops,
                                   int level) {
   const auto* loop = innermost(map, loops, level);
@@ -44,7 +44,7 @@ std::optional<Sliding> neighbours(const ops::TileMap& space, const ops::OperandM
   auto& s = *found;
   const auto d = static_cast<size_t>(s.dim);
   const auto view = map.view[s.axis], extent = space.dims[d].extent, tile = loops.tile[static_cast<size_t>(level)][d];
-  if (s.shared() <= 0 || s.shared() > s.step * tile) return std::nullopt;
+  if (s.shared() <= 0) return std::nullopt;
   // Every index needs something.
   if (s.past <= 0 || s.from + s.step * (extent - 1) >= view) return std::nullopt;
   s.beyond = s.past + s.step * (extent - 1) > view;
@@ -71,7 +71,9 @@ std::optional<Sliding> sliding(const ops::TileMap& space, const ops::OperandMap&
   auto& s = *found;
   const auto d = static_cast<size_t>(s.dim);
   const auto whole = loops.tile[0][d], part = loops.tile[1][d];
-  if (part < whole && s.shared() > s.step * part) return std::nullopt;  // the first inner tile alone reaches back
+  // A slot holds what a tile has of its own: it shares with the one before only, and its first inner tile alone reaches
+  // back.
+  if (s.shared() > s.step * std::min(whole, part)) return std::nullopt;
   s.most = std::min(map.view[s.axis],
                     std::max(s.step * whole, s.past + s.step * (whole - 1) - std::max<int64_t>(0, s.from)));
   const auto turn = innermost(map, loops, 0)->stride, inner = period(map, loops, 1);
@@ -88,7 +90,7 @@ std::optional<Sliding> sliding_within(const ops::TileMap& space, const ops::Oper
   if (loops.tile.empty()) return std::nullopt;
   const auto level = loops.tile.size() - 1;
   auto found = neighbours(space, map, loops, static_cast<int>(level));
-  if (!found || found->may_have_none) return std::nullopt;
+  if (!found) return std::nullopt;
   const auto& tile = loops.tile[level];
   found->most = std::min(map.view[found->axis], found->step * tile[static_cast<size_t>(found->dim)]);
   found->runs = runs(map, tile, found->axis);

@@ -31,7 +31,8 @@ struct Sliding {
 // Nothing where successive outer tiles share nothing, or share it with more than the one before.
 std::optional<Sliding> sliding(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops);
 
-// The same for tiles of L1: what a tile shares with the one before goes from the slot of that to its own.
+// The same for tiles of L1: what a tile shares with the one before, whose slot holds all of its region, goes from there
+// to its own.
 std::optional<Sliding> sliding_within(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops);
 
 // Extents of what a tile has of its own, at most, given those of its region.

@@ -42,10 +42,17 @@ Command NodeSteps::command(const Way& way, const TileBoxes& tiles, ops::Symbolic
 }
 
 // What a tile leaves alone does not travel with it.
+Expr NodeSteps::touched(const Way& way, const TileBoxes& tiles) const {
+  return ops::touches(*way.map, ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_), map_);
+}
+
+// Nor does what it has none of.
 Expr NodeSteps::travels(const Way& way, const TileBoxes& tiles) const {
-  auto some = ops::touches(*way.map, ops::region(*way.map, tiles[static_cast<size_t>(way.level)], map_), map_);
-  if (!way.sliding || !way.sliding->may_have_none) return some;
-  return both(some, less(0, brought(way, tiles).len[way.sliding->axis]));
+  auto some = touched(way, tiles);
+  if (way.sliding && way.sliding->may_have_none) return both(some, less(0, brought(way, tiles).len[way.sliding->axis]));
+  if (way.shares && way.shares->may_have_none)
+    return both(some, less(0, own(way, tiles).len[way.shares->axis] + otherwise(follows(way, tiles))));
+  return some;
 }
 
 void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {

@@ -15,13 +15,15 @@ Expr NodeSteps::follows(const Way& way, const TileBoxes& tiles) const {
   return less(level == 0 ? Expr(0) : tiles[level - 1].lo[d], tiles.back().lo[d]);
 }
 
+ops::SymbolicBox NodeSteps::own(const Way& way, const TileBoxes& tiles) const {
+  return plan::own_part(*way.map, *way.shares, tiles.back(), brought(way, tiles), 1);
+}
+
 Command NodeSteps::own_command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const {
   const auto& tile = steps_->loops().tile[static_cast<size_t>(way.level)];
   const auto largest = plan::own_extents(*way.shares, plan::extents(*way.map, tile));
-  const PartOf whole{brought(way, tiles), way.shares->axis};
-  const auto own = plan::own_part(*way.map, *way.shares, tiles.back(), whole.tile, 1);
-  return command_for(container(way, std::move(held)), own, largest, way.element_size,
-                     target_.engines[static_cast<size_t>(way.engine)], whole);
+  return command_for(container(way, std::move(held)), own(way, tiles), largest, way.element_size,
+                     target_.engines[static_cast<size_t>(way.engine)], PartOf{brought(way, tiles), way.shares->axis});
 }
 
 // To the tile of a turn, which follows `before`.
@@ -41,7 +43,7 @@ void NodeSteps::keep(const Way& way, const Expr& turn, const TileBoxes& before, 
   keep.to = {way.slots, slot(way, turn), 0};
   keep.from_stride = old.len[a] * keep.row;
   keep.to_stride = shared.len[a] * keep.row;
-  keep.rows = plan::own_part(*way.map, *way.shares, tiles.back(), shared, 1).lo[a] - shared.lo[a];
+  keep.rows = own(way, tiles).lo[a] - shared.lo[a];
   shared.len[a] = keep.rows;
   keep.region = std::move(shared);
   body.push_back({std::move(keep)});
@@ -54,7 +56,7 @@ void NodeSteps::keep_now(const Way& way, const Expr& t, const TileBoxes& tiles, 
   const auto before = steps_->at(t - way.period, "before_", now);
   keep(way, t / way.period, before, tiles, now);
   drop_unused(now);
-  guard(both(follows(way, tiles), travels(way, tiles)), std::move(now), body);
+  guard(both(follows(way, tiles), touched(way, tiles)), std::move(now), body);
 }
 
 // From slot to slot, when a tile has come: until its own kernel is done it stays, and by then the next but one may ask
@@ -65,7 +67,7 @@ void NodeSteps::keep_ahead(const Expr& t, const TileBoxes& tiles, Block& body) {
     Block ahead, one;
     const auto next = steps_->at(t + way.period, "next_", ahead);
     keep(way, t / way.period + 1, tiles, next, one);
-    guard(both(follows(way, next), travels(way, next)), std::move(one), ahead);
+    guard(both(follows(way, next), touched(way, next)), std::move(one), ahead);
     drop_unused(ahead);
     guard(both(equal(t % way.period, 0), less(t + way.period, total())), std::move(ahead), body);
   }

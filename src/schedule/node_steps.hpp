@@ -135,6 +135,7 @@ class NodeSteps {
   Command command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const;
   Expr pieces(const Way& way, const TileBoxes& tiles) const;
   int64_t most_pieces(const Way& way) const;
+  Expr touched(const Way& way, const TileBoxes& tiles) const;
   Expr travels(const Way& way, const TileBoxes& tiles) const;
   struct Source {
     Expr turn;             // of the outer slots, where it passes through some
@@ -156,6 +157,7 @@ class NodeSteps {
 
   // node_keeping.cpp: of a tile of L1 that follows another, what that holds, and what it brings itself.
   Expr follows(const Way& way, const TileBoxes& tiles) const;
+  ops::SymbolicBox own(const Way& way, const TileBoxes& tiles) const;
   Command own_command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const;
   void keep(const Way& way, const Expr& turn, const TileBoxes& before, const TileBoxes& tiles, Block& body);
   void keep_now(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
