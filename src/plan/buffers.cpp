@@ -122,8 +122,12 @@ void Buffers::add_shared(Lane lane, const TilingProblem& p, const Traveller& t, 
 // after asked for, and that must be before an inner one is fetched from it, ahead of its time.
 bool Buffers::keeps(size_t lane, uint32_t twice, bool shared) const {
   if (lanes_[lane].kept < 0) return false;
-  if (lanes_[lane].l1) return shared;
-  return (twice >> lane & 1) && kept_[static_cast<size_t>(lanes_[lane].kept)].sliding.reached < ahead(lane, twice);
+  const auto& slides = kept_[static_cast<size_t>(lanes_[lane].kept)].sliding;
+  if (!lanes_[lane].l1) return (twice >> lane & 1) && slides.reached < ahead(lane, twice);
+  // Where outer tiles slide along another axis, what a tile of L1 has of its own comes from two slots.
+  const auto far = lane + 1;
+  const bool outside = far < lanes_.size() && lanes_[far].traveller == lanes_[lane].traveller && keeps(far, twice);
+  return shared && !(outside && kept_[static_cast<size_t>(lanes_[far].kept)].sliding.axis != slides.axis);
 }
 
 // The step of an outer tile's turn in which the first inner tile of the next one is fetched.

@@ -109,10 +109,11 @@ struct Plan {
 };
 
 // What code and the runtime's data are granted in L2 before they are known: the runtime with the kernels, and a
-// function for every node that runs, a longer one where all tensors live in L3; at most half of the memory.
-constexpr Bytes code_reserve(size_t nodes, Bytes l2, bool far) {
+// function for every node that runs, a longer one where all tensors live in L3, or where tiles keep what they share
+// whatever that takes; at most half of the memory.
+constexpr Bytes code_reserve(size_t nodes, Bytes l2, bool far, bool keep) {
   constexpr int64_t kRuntime = 70 * 1024;
-  const int64_t node = far ? 900 : 560;
+  const int64_t node = (far ? 900 : 560) + (keep ? 200 : 0);
   return Bytes(std::min(kRuntime + node * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
 }
 

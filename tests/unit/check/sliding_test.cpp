@@ -18,6 +18,13 @@ test::OneNode convolution(std::mt19937& rng) {
   auto c = tall(rng);
   return test::one_node({"", "Conv"}, {test::f32(c.x), test::f32(c.w)}, c.attributes);
 }
+// Tiles shorter and narrower than the tensor, whose neighbours are to the left and above.
+test::OneNode wide(std::mt19937& rng) {
+  const auto k = 2 * test::among(rng, 1, 3) + 1, half = k / 2;
+  const auto channels = test::among(rng, 1, 2), rows = test::among(rng, 20, 40), columns = test::among(rng, 40, 160);
+  return test::one_node({"", "Conv"}, {test::f32({1, channels, rows, columns}), test::f32({2, channels, k, k})},
+                        {{"pads", std::vector<int64_t>{half, half, half, half}}});
+}
 test::OneNode of_the_data(std::mt19937& rng) {
   return test::data_gradient(tall(rng));
 }
@@ -105,7 +112,8 @@ TEST_P(SlidingWindows, AreInTheirPlacesInL1) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Of, SlidingWindows,
-                         testing::Values(Windows{"Convolutions", convolution}, Windows{"DataGradients", of_the_data},
+                         testing::Values(Windows{"Convolutions", convolution}, Windows{"WideOnes", wide},
+                                         Windows{"DataGradients", of_the_data},
                                          Windows{"WeightGradients", of_the_weights}, Windows{"Pools", pool}),
                          [](auto& info) { return info.param.name; });
 
