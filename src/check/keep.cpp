@@ -20,6 +20,10 @@ Result<void> Machine::step(const Keep& k) {
   for (auto stride : {from_stride, to_stride})
     if (lines > 1 && (stride < line || stride > kTooMuch * kTooMuch))
       return refuse("place", "'{}' keeps lines of {} bytes, {} apart", name, line, stride);
+  // Cores that move rows within a slot have columns of their own: nothing may come to other columns.
+  for (auto bytes : {value(k.from.byte), value(k.to.byte), from_stride, to_stride})
+    if (bytes % row != 0)
+      return refuse("place", "'{}' keeps rows of {} bytes, {} are not whole ones", name, row, bytes);
   TRY(auto from, spot(k.from, (lines - 1) * from_stride + line, "what is kept of '" + name + "'"));
   TRY(auto to, spot(k.to, (lines - 1) * to_stride + line, "the place of what is kept of '" + name + "'"));
   if (from.buffer->level != 0 || to.buffer->level != 0)

@@ -457,6 +457,9 @@ void add_keep_kinds(std::vector<Damage>& all) {
   }));
   all.push_back(each<Keep>("kept lines to further apart",
                            [](At&, Keep& k) { return k.to_stride = k.to_stride + k.row, k.lines.constant() != 1; }));
+  // The same bytes in the end, if one core moved them all; but the cores' columns would no longer be their own.
+  all.push_back(each<Keep>("kept rows taken for fewer, and longer",
+                           [](At&, Keep& k) { return k.row = k.row * k.rows, k.rows = 1, true; }));
   all.push_back(each<Keep>("kept rows named wrong",
                            [](At&, Keep& k) { return k.region.lo.back() = k.region.lo.back() + 1, true; }));
 }

@@ -1,7 +1,6 @@
 // What tiles keep of each other goes where it belongs, from slot to slot and within one, for any number of cores.
 #include <gtest/gtest.h>
 
-#include <numeric>
 #include <random>
 
 #include "support/conv_cases.hpp"
