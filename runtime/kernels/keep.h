@@ -2,6 +2,10 @@
  * rows, which stand closer or further apart where they come to.
  *
  *   lines 2, rows 1, from_stride 3 rows, to_stride 3 rows:   [a b c | d e f]  ->  [c . . | f . .]
+ *
+ * Or all of the next tile, where the rest of it came to another slot, which has room for what is kept behind that:
+ *
+ *   lines 2, kept 1, rest 2, came [x y | z w]:   [a b c | d e f]  ->  [c x y | f z w]
  */
 #ifndef TS_KEEP_H
 #define TS_KEEP_H
@@ -16,5 +20,14 @@ struct ts_keep_args {
 };
 
 void ts_keep(void* args);
+
+struct ts_put_together_args {
+  const void* x; /* the first row that is kept */
+  void *y, *came;
+  int32_t row, kept, rest, lines; /* bytes, and counts */
+  int32_t from_stride;            /* bytes from line to line of x */
+};
+
+void ts_put_together(void* args);
 
 #endif

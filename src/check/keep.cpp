@@ -1,3 +1,5 @@
+#include <tuple>
+
 #include "check/machine.hpp"
 
 namespace tessera::check {
@@ -32,6 +34,27 @@ Result<void> Machine::step(const Keep& k) {
   const Stretch source{0, from.at, line, lines, from_stride}, place{0, to.at, line, lines, to_stride};
   CHECK_OK(judge_kept(k, source, place));
   return move_kept(k, source, place);
+}
+
+// As the cores do it: what is kept goes aside, and when all of that is there, back to its place, and the rest to its
+// own. What they are told once is meant for both, and what they are not told stands where they know it to be.
+Result<void> Machine::step(const PutTogether& p) {
+  auto& [kept, rest] = p;
+  const auto row = value(kept.row), kept_rows = value(kept.rows), rows = value(rest.rows), lines = value(kept.lines);
+  auto place = [&](const Place& a) { return std::tuple(a.buffer.index, value(a.slot)); };
+  const bool meant_alike =
+      kept.tensor == rest.tensor && value(rest.row) == row && value(rest.lines) == lines &&
+      value(kept.to_stride) == (kept_rows + rows) * row && value(rest.to_stride) == value(kept.to_stride) &&
+      value(rest.from_stride) == rows * row && place(kept.from) == place(kept.to) && place(rest.to) == place(kept.to) &&
+      place(rest.from) != place(kept.to) && value(rest.to.byte) == value(kept.to.byte) + kept_rows * row;
+  if (!meant_alike) return refuse("place", "the parts of '{}' do not meet", s_.name(kept.tensor.index));
+  auto aside = kept, back = kept;
+  aside.to = rest.from, aside.to.byte = rest.from.byte + lines * rows * row;
+  aside.to_stride = back.from_stride = kept_rows * row;
+  back.from = aside.to;
+  CHECK_OK(step(aside));
+  CHECK_OK(step(back));
+  return rows == 0 ? Result<void>{} : step(rest);
 }
 
 Result<void> Machine::judge_kept(const Keep& k, const Stretch& from, const Stretch& to) {

@@ -78,6 +78,7 @@ class Machine {
   Result<void> step(const schedule::Wait& wait);
   Result<void> step(const schedule::Transfer& transfer);
   Result<void> step(const schedule::Keep& keep);
+  Result<void> step(const schedule::PutTogether& put);
   Result<void> step(const schedule::Kernel& kernel);
   Result<void> section(const schedule::Section& section);
   Result<void> keep_around(TensorId before, TensorId after, const ops::TileMap& map, size_t output);

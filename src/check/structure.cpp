@@ -52,6 +52,10 @@ class Scope {
     return all_known(
         {k.from.slot, k.from.byte, k.to.slot, k.to.byte, k.row, k.rows, k.lines, k.from_stride, k.to_stride});
   }
+  Result<void> judge(const PutTogether& p) {
+    CHECK_OK(judge(p.kept));
+    return judge(p.rest);
+  }
   Result<void> judge(const Kernel& k) {
     CHECK_OK(all_known(k.tile));
     for (auto* places : {&k.inputs, &k.outputs, &k.scratch})

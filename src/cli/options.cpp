@@ -100,8 +100,8 @@ void add_device(CLI::App& command, DeviceFlags& flags) {
       ->type_name("auto|single|double");
   command
       .add_option("--halos", flags.halos,
-                  "what neighbouring tiles of L1 share: kept by the cores, or fetched again (auto: by cost)")
-      ->type_name("auto|keep|fetch");
+                  "what neighbouring tiles of L1 share: kept from one to the next (default), or fetched again")
+      ->type_name("keep|fetch");
   command.add_option("--home", flags.home, "memory that tensors live in (auto: by cost)")->type_name("auto|L2|L3");
   command.add_option("--l1", flags.l1, "budget of the nearest memory (default: the chip's)")->type_name("64k");
   command.add_option("--l2", flags.l2, "budget of the next memory, beside code and stacks (default: the chip's)")
@@ -247,7 +247,7 @@ Result<run::CompileOptions> resolve(const DeviceFlags& device, const TrainingFla
     using plan::Halos;
     TRY(options.plan.halos, parse_word("--halos", *device.halos,
                                        std::to_array<std::pair<std::string_view, Halos>>(
-                                           {{"auto", Halos::Auto}, {"keep", Halos::Keep}, {"fetch", Halos::Fetch}})));
+                                           {{"keep", Halos::Keep}, {"fetch", Halos::Fetch}})));
   }
   if (device.home) {
     using plan::Home;

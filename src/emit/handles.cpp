@@ -55,6 +55,7 @@ class Marker {
   Result<void> visit(const schedule::If& branch) { return block(branch.then); }
   Result<void> visit(const schedule::Wait&) { return {}; }
   Result<void> visit(const schedule::Keep&) { return {}; }
+  Result<void> visit(const schedule::PutTogether&) { return {}; }
   Result<void> visit(const schedule::Kernel&) { return {}; }
   Result<void> visit(const schedule::Transfer& transfer) {
     auto kind = kind_of(target_, transfer.engine);

@@ -8,5 +8,6 @@
 namespace tessera::emit {
 
 schedule::Kernel as_call(const schedule::Keep& keep);
+schedule::Kernel as_call(const schedule::PutTogether& put);
 
 }  // namespace tessera::emit

@@ -179,6 +179,7 @@ class Reader {
         hop.at_last = h.at(8).get<bool>();
         hop.late = h.at(9).get<bool>();
         hop.keeps = h.at(10).get<bool>();
+        hop.dense = h.at(11).get<bool>();
         operand.hops.push_back(hop);
       }
       all.push_back(std::move(operand));
@@ -335,7 +336,16 @@ class Reader {
       return schedule::Step{std::move(s)};
     }
     if (kind == "kernel") return kernel(j);
-    if (kind == "keep") return keep(j);
+    if (kind == "keep") {
+      TRY(auto s, keep(j));
+      return schedule::Step{std::move(s)};
+    }
+    if (kind == "put") {
+      schedule::PutTogether s;
+      TRY(s.kept, keep(j.at(1)));
+      TRY(s.rest, keep(j.at(2)));
+      return schedule::Step{std::move(s)};
+    }
     if (kind == "in" || kind == "out") return transfer(j, kind == "in");
     return input_error("'{}' is no step", kind);
   }
@@ -355,7 +365,7 @@ class Reader {
     return schedule::Step{std::move(s)};
   }
 
-  Result<schedule::Step> keep(const Json& j) const {
+  Result<schedule::Keep> keep(const Json& j) const {
     schedule::Keep s;
     TRY(s.tensor, tensor(j.at(1)));
     TRY(s.region, box(j.at(2)));
@@ -366,7 +376,7 @@ class Reader {
     TRY(s.lines, expression(j.at(7)));
     TRY(s.from_stride, expression(j.at(8)));
     TRY(s.to_stride, expression(j.at(9)));
-    return schedule::Step{std::move(s)};
+    return s;
   }
 
   Result<schedule::Step> kernel(const Json& j) const {

@@ -109,8 +109,9 @@ Json operands(const std::vector<plan::OperandPlan>& plans) {
   Json all = Json::array();
   for (const auto& [present, hops, home] : plans) {
     Json list = Json::array();
-    for (const auto& [from, to, slots, slot_size, offset, second, last, early, at_last, late, keeps] : hops)
-      list.push_back({from, to, slots, slot_size.count, offset.count, second.count, last, early, at_last, late, keeps});
+    for (const auto& [from, to, slots, slot_size, offset, second, last, early, at_last, late, keeps, dense] : hops)
+      list.push_back(
+          {from, to, slots, slot_size.count, offset.count, second.count, last, early, at_last, late, keeps, dense});
     all.push_back({present, list, home.index});
   }
   return all;
@@ -201,6 +202,10 @@ struct WriteStep {
     const auto& [tensor, region, from, to, row, rows, lines, from_stride, to_stride] = step;
     return {"keep",    tensor.index, text(region), place(from),       place(to),
             text(row), text(rows),   text(lines),  text(from_stride), text(to_stride)};
+  }
+  Json operator()(const schedule::PutTogether& step) const {
+    const auto& [kept, rest] = step;
+    return {"put", (*this)(kept), (*this)(rest)};
   }
   Json operator()(const schedule::Kernel& step) const {
     const auto& [node, tile, inputs, outputs, scratch, kernel_call] = step;

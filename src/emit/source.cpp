@@ -14,6 +14,7 @@ void collect_headers(const schedule::Block& block, std::set<std::string>& header
     if (const auto* loop = std::get_if<schedule::Loop>(&step.v)) collect_headers(loop->body, headers);
     if (const auto* branch = std::get_if<schedule::If>(&step.v)) collect_headers(branch->then, headers);
     if (const auto* keep = std::get_if<schedule::Keep>(&step.v)) headers.insert(as_call(*keep).call.header);
+    if (const auto* put = std::get_if<schedule::PutTogether>(&step.v)) headers.insert(as_call(*put).call.header);
     const auto* kernel = std::get_if<schedule::Kernel>(&step.v);
     if (kernel && !kernel->call.function.empty()) headers.insert(kernel->call.header);
   }

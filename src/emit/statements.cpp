@@ -22,6 +22,7 @@ using schedule::Kernel;
 using schedule::Let;
 using schedule::Loop;
 using schedule::Place;
+using schedule::PutTogether;
 using schedule::Section;
 using schedule::Step;
 using schedule::Transfer;
@@ -81,6 +82,7 @@ struct UsesVariable {
     return uses(s.from, v) || uses(s.to, v) ||
            std::ranges::any_of(std::array{&s.row, &s.rows, &s.lines, &s.from_stride, &s.to_stride}, reads);
   }
+  bool operator()(const PutTogether& s) const { return (*this)(s.kept) || (*this)(s.rest); }
   bool operator()(const Kernel& s) const {
     if (s.call.function.empty()) return false;
     auto reads = [&](const Place& p) { return uses(p, v); };
@@ -264,6 +266,7 @@ class Printer {
 
   // The cores do it, as they do a kernel.
   void print(const Keep& keep, int indent) { print(as_call(keep), indent); }
+  void print(const PutTogether& put, int indent) { print(as_call(put), indent); }
 
   // The arguments of a kernel are a structure. What no round of a loop changes is told before the loop, the rest in
   // each round, ahead of the waits: what is done while transfers run costs nothing.

@@ -21,26 +21,25 @@ constexpr double kSureOverhead = 0.4, kUnderKernels = 1.15;
 // Of the time of transfers, what may be seen of them beyond what max(compute, transfers) makes unavoidable.
 constexpr double kShownShare = 0.08;
 
-// Rows that a tile keeps, by the cores, measured: a call with its formulas and with code that the caches have
-// forgotten, its own and then the kernel's; and bytes a cycle.
-constexpr double kKeepOverhead = 600, kKeepRate = 16;
-// What both ways are estimated to take must differ by more than estimates err with code that the caches forget.
-constexpr double kWorthKeeping = 0.995;
+// Rows that the cores move, measured: a call with its formulas and with code that the caches have forgotten, its own
+// and then the kernel's; a line; and bytes a cycle. A tile that is put together takes a longer call, and some of what
+// is kept is moved twice, aside and back.
+constexpr double kKeepOverhead = 600, kPutOverhead = 900, kMovedAside = 1.25, kMovedLine = 4, kMovedRate = 12;
 
 // The share of tiles that come after a neighbour.
 double following(const Sliding& slides) {
   return static_cast<double>(slides.tiles - 1) / static_cast<double>(slides.tiles);
 }
 
+double moving_cycles(double bytes, double lines) {
+  return bytes / kMovedRate + lines * kMovedLine;
+}
+
 }  // namespace
 
 Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& travellers, const std::vector<TileLevel>& nest,
                  const Loops& loops, double kernels)
-    : nest_(nest),
-      travellers_(travellers.size()),
-      halos_(p.halos),
-      kernels_(kernels),
-      tiles_(static_cast<double>(loops.total())) {
+    : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
   const auto near = static_cast<int>(nest.size()) - 1;
   if (p.l2.engine) queue_ = p.l2.engine->in_flight;
   near_queue_ = p.l1.engine->in_flight;
@@ -97,37 +96,46 @@ void Buffers::add_kept(Lane lane, const TilingProblem& p, const Traveller& t, co
   kept_.push_back({lane, *slides});
 }
 
-// A command for every line of the rest of a tile, because engines leave no gaps in L1, and the cores for what it keeps.
+// What a tile keeps, the cores move. The rest comes to its place, by a command for every line, because engines leave no
+// gaps in L1; and where that would be more than one and there are two slots, dense to the other, and the cores move
+// that as well: who asks for many lines waits until the engine, which serves in order, has done what it was asked
+// before.
 void Buffers::add_shared(Lane lane, const TilingProblem& p, const Traveller& t, const Loops& loops,
                          const Shape& around) {
-  if (halos_ == Halos::Fetch) return;
+  if (p.halos == Halos::Fetch) return;
   const auto slides = sliding_within(p.map, *t.map, loops);
   if (!slides) return;
   const auto all = extents(*t.map, loops.tile.back()), own = own_extents(*slides, all);
-  auto print = footprint(own, around);
-  const auto commands = std::max(print.commands, slides->runs);
-  const auto kept = slides->shared() * (footprint(all, around).elements / all[slides->axis]) * t.element_size;
-  lane.overhead += lane.turns * following(*slides) *
-                   (kKeepOverhead + static_cast<double>(kept) / kKeepRate +
-                    kTransferOverhead * static_cast<double>(commands - print.commands));
-  print.commands = commands;
-  const auto rest = transfer_cycles(print, t.element_size, *p.l1.engine, Way::In);
-  lane.in += following(*slides) * (rest - lane.in);
-  lanes_.back().kept = static_cast<int>(kept_.size());
-  kept_.push_back({lane, *slides});
-  shares_ = true;
+  const auto row = footprint(all, around).elements / all[slides->axis] * t.element_size;
+  const auto lines = static_cast<double>(slides->runs);
+  const auto keep = moving_cycles(static_cast<double>(slides->shared() * row), lines);
+  const auto put = moving_cycles(static_cast<double>(slides->most * row), lines);
+  auto add = [&](const Footprint& rest, double overhead, bool dense) {
+    auto one = lane;
+    one.overhead += lane.turns * following(*slides) * overhead;
+    one.in += following(*slides) * (transfer_cycles(rest, t.element_size, *p.l1.engine, Way::In) - lane.in);
+    kept_.push_back({one, *slides, dense});
+    return static_cast<int>(kept_.size()) - 1;
+  };
+  auto rest = footprint(own, around);
+  const auto more = slides->runs - rest.commands;
+  if (more > 0) lanes_.back().dense = add(rest, kPutOverhead + kMovedAside * keep + put, true);
+  rest.commands = std::max(rest.commands, slides->runs);
+  lanes_.back().kept =
+      add(rest, kKeepOverhead + keep + kTransferOverhead * static_cast<double>(std::max<int64_t>(0, more)), false);
 }
 
 // The slot of the tile before is there until the last inner tile that reaches back has come; only then is the tile
 // after asked for, and that must be before an inner one is fetched from it, ahead of its time.
-bool Buffers::keeps(size_t lane, uint32_t twice, bool shared) const {
+bool Buffers::keeps(size_t lane, uint32_t twice) const {
   if (lanes_[lane].kept < 0) return false;
   const auto& slides = kept_[static_cast<size_t>(lanes_[lane].kept)].sliding;
-  if (!lanes_[lane].l1) return (twice >> lane & 1) && slides.reached < ahead(lane, twice);
-  // Where outer tiles slide along another axis, what a tile of L1 has of its own comes from two slots.
-  const auto far = lane + 1;
-  const bool outside = far < lanes_.size() && lanes_[far].traveller == lanes_[lane].traveller && keeps(far, twice);
-  return shared && !(outside && kept_[static_cast<size_t>(lanes_[far].kept)].sliding.axis != slides.axis);
+  return lanes_[lane].l1 || ((twice >> lane & 1) && slides.reached < ahead(lane, twice));
+}
+
+int Buffers::kept(size_t lane, uint32_t twice) const {
+  if (!keeps(lane, twice)) return -1;
+  return (twice >> lane & 1) && lanes_[lane].dense >= 0 ? lanes_[lane].dense : lanes_[lane].kept;
 }
 
 // The step of an outer tile's turn in which the first inner tile of the next one is fetched.
@@ -139,8 +147,8 @@ int64_t Buffers::ahead(size_t far, uint32_t twice) const {
 double Buffers::asked_late(uint32_t twice, double kernel) const {
   double most = 0;
   for (size_t i = 0; i < lanes_.size(); ++i)
-    if (keeps(i, twice)) {
-      auto& [lane, slides] = kept_[static_cast<size_t>(lanes_[i].kept)];
+    if (!lanes_[i].l1 && keeps(i, twice)) {
+      auto& [lane, slides, dense] = kept_[static_cast<size_t>(lanes_[i].kept)];
       most = std::max(most, (lane.turns - 2) * static_cast<double>(slides.reached + 1) * kernel);
     }
   return most;
@@ -149,7 +157,7 @@ double Buffers::asked_late(uint32_t twice, double kernel) const {
 uint32_t Buffers::keepers(uint32_t twice) const {
   uint32_t found = 0;
   for (size_t i = 0; i < lanes_.size(); ++i)
-    if (keeps(i, twice)) found |= 1u << lanes_[i].traveller;
+    if (!lanes_[i].l1 && keeps(i, twice)) found |= 1u << lanes_[i].traveller;
   return found;
 }
 
@@ -199,18 +207,10 @@ std::vector<uint32_t> Buffers::choices() const {
   return out;
 }
 
-Buffers::Cost Buffers::cost(uint32_t twice) const {
-  if (!shares_) return cost(twice, false);
-  const auto kept = cost(twice, true);
-  if (halos_ == Halos::Keep) return kept;
-  const auto fetched = cost(twice, false);
-  return kept.cycles < kWorthKeeping * fetched.cycles ? kept : fetched;
-}
-
 // Both directions of the cluster's engine run at once, those of the external bus in turn; what is double buffered runs
 // under the kernels, the rest between them.
-Buffers::Cost Buffers::cost(uint32_t twice, bool shared) const {
-  Cost cost{.shared = shared};
+Buffers::Cost Buffers::cost(uint32_t twice) const {
+  Cost cost;
   double overhead = carried_ ? 0 : tiles_ * kTileOverhead, serial = 0;
   struct Both {
     double in = 0, out = 0;
@@ -220,7 +220,7 @@ Buffers::Cost Buffers::cost(uint32_t twice, bool shared) const {
   } near, far, alone;  // overlapped with compute, by hop; with each other only
   Both engine[2];      // all that they do, by hop
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto& lane = this->lane(i, twice, shared);
+    auto& lane = this->lane(i, twice);
     const bool two = twice >> i & 1;
     // The bus is slow: were the slots of an in-place operand shared, nothing could come before the last had gone.
     const int slots = (two ? 2 : 1) * (two && !lane.l1 && lane.both ? 2 : 1);
@@ -295,10 +295,18 @@ double Buffers::at_each_turn(size_t far, uint32_t twice) const {
 Tiling Buffers::tiling(uint32_t twice, const Cost& cost, bool as_asked) const {
   Tiling out{.nest = nest_, .l1 = std::vector<Slots>(travellers_), .l2 = std::vector<Slots>(travellers_)};
   for (size_t i = 0; i < lanes_.size(); ++i) {
-    auto& lane = this->lane(i, twice, cost.shared);
+    auto& lane = this->lane(i, twice);
     const bool two = twice >> i & 1;
-    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {two ? 2 : 1, lane.slot,  two && !lane.l1 && lane.both, lane.in,
-                                                   lane.out,    lane.turns, keeps(i, twice, cost.shared)};
+    const auto k = kept(i, twice);
+    const auto* dense = k >= 0 && kept_[static_cast<size_t>(k)].dense ? &kept_[static_cast<size_t>(k)] : nullptr;
+    (lane.l1 ? out.l1 : out.l2)[lane.traveller] = {.count = two ? 2 : 1,
+                                                   .size = lane.slot,
+                                                   .apart = two && !lane.l1 && lane.both,
+                                                   .in = lane.in,
+                                                   .out = lane.out,
+                                                   .turns = lane.turns,
+                                                   .keeps = k >= 0,
+                                                   .run = dense ? dense->sliding.tiles : 0};
   }
   for (size_t i = 0; i < lanes_.size(); ++i)
     if (auto& lane = lanes_[i]; lane.l1 && (twice >> i & 1) && lane.out == 0) out.free_at_last += lane.slot;

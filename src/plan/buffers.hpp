@@ -21,7 +21,8 @@ struct Lane {
   double overhead = 0;           // of the core that asks for all of them
   bool both = false;             // in place: it comes and goes
   bool under_transfers = false;  // where it has one slot, the other direction's transfers may run meanwhile
-  int kept = -1;                 // as which of the kept lanes it may travel
+  int kept = -1;                 // as which of the kept lanes it may travel,
+  int dense = -1;                // and as which with two slots in L1, where lines of their own would be many
 };
 
 class Buffers {
@@ -35,7 +36,6 @@ class Buffers {
   struct Cost {
     double cycles = 0, shown = 0, head = 0, tail = 0, busy = 0, compute = 0, sure = 0, moving = 0, allowed = 0;
     Bytes l1_bytes, l2_bytes;
-    bool shared = false;  // tiles of L1 keep what they share
   };
   Cost cost(uint32_t twice) const;
   // Travellers whose tiles of L2 keep what they share, as bits.
@@ -45,12 +45,14 @@ class Buffers {
  private:
   void add_kept(Lane lane, const TilingProblem& p, const Traveller& t, const Loops& loops);
   void add_shared(Lane lane, const TilingProblem& p, const Traveller& t, const Loops& loops, const Shape& around);
-  Cost cost(uint32_t twice, bool shared) const;
-  bool keeps(size_t lane, uint32_t twice, bool shared = false) const;
+  bool keeps(size_t lane, uint32_t twice) const;
+  // As which of the kept lanes; none where a lane keeps nothing.
+  int kept(size_t lane, uint32_t twice) const;
   int64_t ahead(size_t far, uint32_t twice) const;
   double asked_late(uint32_t twice, double kernel) const;
-  const Lane& lane(size_t i, uint32_t twice, bool shared = false) const {
-    return keeps(i, twice, shared) ? kept_[static_cast<size_t>(lanes_[i].kept)].lane : lanes_[i];
+  const Lane& lane(size_t i, uint32_t twice) const {
+    const auto k = kept(i, twice);
+    return k < 0 ? lanes_[i] : kept_[static_cast<size_t>(k)].lane;
   }
   double at_each_turn(size_t far, uint32_t twice) const;
   double second_tiles(uint32_t twice, double kernel) const;
@@ -65,14 +67,13 @@ class Buffers {
   struct Kept {
     Lane lane;
     Sliding sliding;
+    bool dense = false;  // the rest of a tile comes in one piece, and the cores put it in its place
   };
   std::vector<Kept> kept_;
   std::optional<size_t> carried_;  // the lane in which tiles of input 0 come, and go on as tiles of output 0
   size_t goes_on_ = 0;             // as which traveller they go on
   size_t travellers_;
   uint32_t movers_ = 0;
-  bool shares_ = false;  // some tiles of L1 can keep what they share
-  Halos halos_;
   double kernels_, tiles_;
   int queue_ = 0;       // requests of the engine that brings tiles from L3
   int near_queue_ = 0;  // and of the one that brings them into L1

@@ -118,8 +118,7 @@ Result<Plan> Planning::Planner::attempt_with_stacks(const Options& options, Leve
   Budgets budgets;
   budgets.reserved.assign(target_.memories.size(), Bytes(0));
   budgets.reserved[static_cast<size_t>(level)] += stacks();
-  auto code = options.code.value_or(
-      code_reserve(running(), memory(kL2), options.home == Home::L3, options.halos == Halos::Keep));
+  auto code = options.code.value_or(code_reserve(running(), memory(kL2), options.home == Home::L3));
   budgets.reserved[kL2] += target_.stacks.fabric_controller + code;
   // The budget of L2 is for tensors and tiles; code and stacks stand beside it.
   auto l2 = options.l2 ? std::min(*options.l2 + budgets.reserved[kL2], memory(kL2)) : memory(kL2);

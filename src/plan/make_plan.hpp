@@ -17,13 +17,13 @@ namespace tessera::plan {
 enum class Buffering : uint8_t { Auto, Single, Double };
 enum class Home : uint8_t { Auto, L2, L3 };
 // What neighbouring tiles of L1 share: kept from one to the next, or fetched again with each.
-enum class Halos : uint8_t { Auto, Keep, Fetch };
+enum class Halos : uint8_t { Keep, Fetch };
 
 struct Options {
   bool tiling = true;  // false: every operator in one call on whole tensors where they live
   Buffering buffering = Buffering::Auto;
   Home home = Home::Auto;
-  Halos halos = Halos::Auto;
+  Halos halos = Halos::Keep;
   // Budgets; default: the chip's memories. Of L1 with the stacks, of L2 beside code and stacks.
   std::optional<Bytes> l1, l2, l3;
   std::optional<Bytes> code;  // granted to code in L2; default: by the number of nodes

@@ -49,7 +49,7 @@ Path hiding(const std::vector<Stage>& stages, HidingPrice most) {
 // most operators have a tile or two: what hides more of them is a call of the kernel, and more than it saves. And where
 // the bus to L3 is busy most of the time, what hides from one operator shows in another.
 HidingPrice hiding_price(Bytes l1, double busy) {
-  constexpr double kMost = 0.07, kByKilobyte = 0.00125, kForACycle = 32, kScarce = 64, kFree = 0.2, kTaken = 0.4;
+  constexpr double kMost = 0.08, kByKilobyte = 0.00145, kForACycle = 36, kScarce = 64, kFree = 0.2, kTaken = 0.4;
   constexpr double kTooLittle = 16, kEnough = 48;
   const double kilobytes = static_cast<double>(l1.count) / 1024, scarce = std::min(1.0, kScarce / kilobytes);
   const double idle = std::clamp((kTaken - busy) / (kTaken - kFree), 0.0, 1.0);

@@ -57,6 +57,7 @@ struct Hop {
   bool at_last = false;  // and not before the last kernel of that, where the slot is then somebody else's
   bool late = false;     // the last tile (to L3: tiles) may be on its way home while the node after already runs
   bool keeps = false;    // what a tile shares with the one before is taken from the slot of that (plan/sliding.hpp)
+  bool dense = false;    // the rest of it comes to the other slot, as engines write it, and the cores put it in place
 };
 
 // Whether a slot may still be on its way home when the node has ended. The bus to L3 is slow: there it may be both.
@@ -109,11 +110,10 @@ struct Plan {
 };
 
 // What code and the runtime's data are granted in L2 before they are known: the runtime with the kernels, and a
-// function for every node that runs, a longer one where all tensors live in L3, or where tiles keep what they share
-// whatever that takes; at most half of the memory.
-constexpr Bytes code_reserve(size_t nodes, Bytes l2, bool far, bool keep) {
+// function for every node that runs, a longer one where all tensors live in L3; at most half of the memory.
+constexpr Bytes code_reserve(size_t nodes, Bytes l2, bool far) {
   constexpr int64_t kRuntime = 70 * 1024;
-  const int64_t node = (far ? 900 : 560) + (keep ? 200 : 0);
+  const int64_t node = far ? 900 : 560;
   return Bytes(std::min(kRuntime + node * static_cast<int64_t>(nodes), std::max(kRuntime, l2.count / 2)));
 }
 

@@ -428,8 +428,9 @@ NodePlan node_plan(const TilingProblem& problem, const Tiling& tiling) {
                               .to = from - 1,
                               .slots = slots.count,
                               .slot_size = slots.size,
-                              .last = static_cast<int>((turns - 1) % slots.count),
-                              .keeps = slots.keeps});
+                              .last = static_cast<int>((turns - 1) / std::max<int64_t>(1, slots.run) % slots.count),
+                              .keeps = slots.keeps,
+                              .dense = slots.run > 0});
     };
     pass(kL3, tiling.l2[i], 0);
     pass(kL2, tiling.l1[i], static_cast<int>(tiling.nest.size()) - 1);

@@ -31,7 +31,7 @@ struct TilingProblem {
   std::vector<LevelId> input_homes, output_homes;  // by operand
   Floor l1, l2;
   Buffering buffering = Buffering::Auto;
-  Halos halos = Halos::Auto;
+  Halos halos = Halos::Keep;
   int cores = 8;
 };
 
@@ -63,6 +63,7 @@ struct Slots {
   double in = 0, out = 0;  // cycles in which a tile comes, and goes
   double turns = 1;        // tiles that differ
   bool keeps = false;      // what a tile shares with the one before comes once
+  int64_t run = 0;         // tiles of L1 that are put together in one slot, their rest having come to the other
   Bytes bytes() const { return size * count * (apart ? 2 : 1); }
 };
 

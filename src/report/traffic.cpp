@@ -32,6 +32,7 @@ class Walker {
   void visit(const Transfer& transfer) { each_(transfer, transfer.line.eval(values_) * transfer.lines.eval(values_)); }
   void visit(const Wait&) {}
   void visit(const Keep&) {}  // nothing comes or goes
+  void visit(const PutTogether&) {}
   void visit(const Kernel&) {}
 
   Each each_;

@@ -64,6 +64,10 @@ Container Container::whole(const ops::OperandMap& map) {
 Command command_for(const Container& from, const ops::SymbolicBox& box, const std::vector<int64_t>& largest,
                     int64_t element_size, const target::DmaEngine& engine, const std::optional<PartOf>& part) {
   Command c;
+  const auto part_at = [&](size_t a) { return part && std::ranges::find(part->axes, a) != part->axes.end(); };
+  const auto part_inside = [&](size_t a) {
+    return part && std::ranges::any_of(part->axes, [&](size_t p) { return a < p; });
+  };
   c.line = element_size;
   c.far_byte = 0;
   Expr stride = element_size;
@@ -76,14 +80,14 @@ Command command_for(const Container& from, const ops::SymbolicBox& box, const st
       c.line = c.line * box.len[a];
       longest_line *= largest[a];
       contiguous = from.spanned ? (*from.spanned)[a] : same(box.len[a], from.box.len[a]);
-      if (part && part->axis == a) contiguous = false;
+      if (part_at(a)) contiguous = false;
     } else if (from.spanned ? largest[a] != 1 : box.len[a].constant() != 1) {
       outer.push_back({a, box.len[a], largest[a], stride});
     }
     stride = stride * from.box.len[a];
   }
   size_t inner = engine.max_rank >= 2 && longest_line <= engine.max_bytes.count && !outer.empty() ? 1 : 0;
-  if (part && inner && outer[0].axis < part->axis) inner = 0;  // lines are dense in the near memory
+  if (inner && part_inside(outer[0].axis)) inner = 0;  // lines are dense in the near memory
   if (inner) {
     c.lines = outer[0].len;
     c.far_stride = outer[0].stride;
@@ -92,11 +96,12 @@ Command command_for(const Container& from, const ops::SymbolicBox& box, const st
   for (size_t o = outer.size(); o-- > inner;) {
     Expr inside = c.line * c.lines;
     for (size_t below = inner; below < o; ++below) inside = inside * outer[below].len;
-    if (part && outer[o].axis < part->axis) inside = inner_bytes(part->tile, outer[o].axis, element_size);
+    if (part_inside(outer[o].axis)) inside = inner_bytes(part->tile, outer[o].axis, element_size);
     c.loops.push_back({"line" + std::to_string(outer[o].axis), outer[o].len, outer[o].most, outer[o].stride, inside});
   }
-  if (part && !same(box.lo[part->axis], part->tile.lo[part->axis]))
-    c.near_byte = (box.lo[part->axis] - part->tile.lo[part->axis]) * inner_bytes(part->tile, part->axis, element_size);
+  for (size_t a = 0; a < box.lo.size(); ++a)
+    if (part_at(a) && !same(box.lo[a], part->tile.lo[a]))
+      c.near_byte = c.near_byte + (box.lo[a] - part->tile.lo[a]) * inner_bytes(part->tile, a, element_size);
   auto most_lines = inner ? outer[0].most : 1;
   const auto longest = engine.near == "L1" ? kLongestLine : std::max(kLongestLine, engine.max_bytes.count);
   if (!inner && longest_line > longest) chunk_bytes(c, longest_line);

@@ -50,11 +50,11 @@ struct Container {
   static Container whole(const ops::OperandMap& map);
 };
 
-// The tile that a region is a part of where it comes to: shorter along one axis, so that only what stands within that
-// is one run of both.
+// The tile that a region is a part of where it comes to: shorter along some axes, so that only what stands within the
+// last of them is one run of both.
 struct PartOf {
   ops::SymbolicBox tile;
-  size_t axis = 0;
+  std::vector<size_t> axes;
 };
 
 // From one index of an axis to the next, where a box is dense.

@@ -34,11 +34,25 @@ Container NodeSteps::container(const Way& way, ops::SymbolicBox held) const {
   return {std::move(held), std::move(spanned)};
 }
 
-Command NodeSteps::command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const {
-  auto largest = plan::extents(*way.map, steps_->loops().tile[static_cast<size_t>(way.level)]);
-  if (way.sliding) largest = plan::own_extents(*way.sliding, std::move(largest));
-  return command_for(container(way, std::move(held)), brought(way, tiles), largest, way.element_size,
-                     target_.engines[static_cast<size_t>(way.engine)]);
+NodeSteps::Load NodeSteps::whole(const Way& way, const TileBoxes& tiles) const {
+  Load load{brought(way, tiles), plan::extents(*way.map, steps_->loops().tile[static_cast<size_t>(way.level)])};
+  if (way.sliding) load.largest = plan::own_extents(*way.sliding, std::move(load.largest));
+  return load;
+}
+
+NodeSteps::Load NodeSteps::rest(const Way& way, const TileBoxes& tiles) const {
+  auto all = whole(way, tiles);
+  Load load{own(way, tiles), plan::own_extents(*way.shares, std::move(all.largest))};
+  load.rest = true;
+  if (!way.dense) load.part = PartOf{std::move(all.box), {way.shares->axis}};
+  return load;
+}
+
+Command NodeSteps::command(const Way& way, const Load& load, ops::SymbolicBox held) const {
+  auto from = container(way, std::move(held));
+  if (load.rest) (*from.spanned)[way.shares->axis] = false;
+  return command_for(from, load.box, load.largest, way.element_size, target_.engines[static_cast<size_t>(way.engine)],
+                     load.part);
 }
 
 // What a tile leaves alone does not travel with it.
@@ -57,22 +71,25 @@ Expr NodeSteps::travels(const Way& way, const TileBoxes& tiles) const {
 
 void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
   Block commands, all, own;
-  const auto turn = turn_outside(way, step);
-  if (slides_outside(way))
-    issue_parts(way, step, tiles, all);
-  else
-    issue_commands(way, step, tiles, command(way, tiles, held(way, tiles)), {turn}, all);
+  issue(way, step, tiles, whole(way, tiles), all);
   const auto follows = this->follows(way, tiles);
-  if (way.shares) issue_commands(way, step, tiles, own_command(way, tiles, held(way, tiles)), {turn}, own);
+  if (way.shares) issue(way, step, tiles, rest(way, tiles), own);
   guard(follows, std::move(own), commands);
   guard(otherwise(follows), std::move(all), commands);
   guard(travels(way, tiles), std::move(commands), body);
 }
 
-void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, const Command& c,
+void NodeSteps::issue(const Way& way, const Expr& step, const TileBoxes& tiles, const Load& load, Block& body) {
+  if (in_two_slots(way, load))
+    issue_parts(way, step, tiles, load, body);
+  else
+    issue_commands(way, step, load, command(way, load, held(way, tiles)), {turn_outside(way, step)}, body);
+}
+
+void NodeSteps::issue_commands(const Way& way, const Expr& step, const Load& load, const Command& c,
                                const Source& source, Block& body) {
   Expr turn = step / way.period;
-  Transfer transfer{way.direction, way.engine, way.tensor, brought(way, tiles)};
+  Transfer transfer{way.direction, way.engine, way.tensor, load.part ? load.part->tile : load.box};
   transfer.far = {way.far, 0, c.far_byte};
   if (way.outer >= 0) transfer.far.slot = slot(ways_[static_cast<size_t>(way.outer)], source.turn);
   transfer.near = {way.slots, slot(way, turn), c.near_byte};
@@ -119,14 +136,29 @@ void NodeSteps::issue_commands(const Way& way, const Expr& step, const TileBoxes
   for (auto& step_of_loop : inner) body.push_back(std::move(step_of_loop));
 }
 
+Expr NodeSteps::slot(const Way& way, const Expr& turn) const {
+  if (!way.dense) return turn % Expr(static_cast<int64_t>(way.slot_count));
+  if (way.times == way.shares->tiles) return less(0, turn);
+  return (turn + (way.shares->tiles - 1)) / way.shares->tiles % 2;
+}
+
+Expr NodeSteps::stands(const Way& way, const Expr& turn) const {
+  if (!way.dense) return slot(way, turn);
+  if (way.times == way.shares->tiles) return 0;
+  return turn / way.shares->tiles % 2;
+}
+
 Expr NodeSteps::pieces(const Way& way, const TileBoxes& tiles) const {
-  auto pieces = command(way, tiles, held(way, tiles)).pieces();
-  if (slides_outside(way)) {
-    auto from = parts(way, tiles, held(way, tiles), held(way, tiles));  // as many, whatever the slots hold
-    pieces = pieces + goes_back(way, tiles) * (from.before.pieces() + from.own_pieces - pieces);
-  }
-  if (!way.shares) return pieces;
-  return pieces + follows(way, tiles) * (own_command(way, tiles, held(way, tiles)).pieces() - pieces);
+  auto all = pieces(way, tiles, whole(way, tiles));
+  if (!way.shares) return all;
+  return all + follows(way, tiles) * (pieces(way, tiles, rest(way, tiles)) - all);
+}
+
+Expr NodeSteps::pieces(const Way& way, const TileBoxes& tiles, const Load& load) const {
+  auto pieces = command(way, load, held(way, tiles)).pieces();
+  if (!in_two_slots(way, load)) return pieces;
+  auto from = parts(way, tiles, load, held(way, tiles), held(way, tiles));  // as many, whatever the slots hold
+  return pieces + goes_back(way, tiles) * (from.before.pieces() + from.own_pieces - pieces);
 }
 
 void NodeSteps::wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body) {
@@ -152,8 +184,10 @@ Kernel NodeSteps::kernel(const Expr& t, const ops::SymbolicBox& tile) {
       auto from = command_for(Container::whole(map), ops::region(map, tile, map_), map.view, size, {});
       return {buffers.home, 0, from.far_byte};
     }
-    return {buffers.slots.back(),
-            t / steps_->period(map, innermost()) % Expr(static_cast<int64_t>(operand.hops.back().slots))};
+    const auto turn = t / steps_->period(map, innermost());
+    for (auto& way : ways_)
+      if (way.dense && way.slots == buffers.slots.back()) return {way.slots, stands(way, turn)};
+    return {buffers.slots.back(), turn % Expr(static_cast<int64_t>(operand.hops.back().slots))};
   };
   auto element = [&](TensorId tensor) { return tensor ? size_of(graph_.at(tensor).type.dtype) : int64_t{1}; };
   for (size_t i = 0; i < plan_.inputs.size(); ++i)

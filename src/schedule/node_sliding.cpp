@@ -10,6 +10,12 @@ const plan::Sliding* NodeSteps::slides_outside(const Way& way) const {
   return outer.sliding ? &*outer.sliding : nullptr;
 }
 
+// What a tile of L1 brings beyond the one before it is in its own outer slot, where both slide along one axis.
+bool NodeSteps::in_two_slots(const Way& way, const Load& load) const {
+  auto* slides = slides_outside(way);
+  return slides && !(load.rest && way.shares->axis == slides->axis);
+}
+
 // Only the first inner tile of an outer one that follows another.
 Expr NodeSteps::goes_back(const Way& way, const TileBoxes& tiles) const {
   auto& outer = ways_[static_cast<size_t>(way.outer)];
@@ -18,25 +24,25 @@ Expr NodeSteps::goes_back(const Way& way, const TileBoxes& tiles) const {
   return both(less(0, first), same(first, lo) ? Expr(1) : equal(lo, first));
 }
 
-NodeSteps::Parts NodeSteps::parts(const Way& way, const TileBoxes& tiles, const ops::SymbolicBox& before,
-                                  const ops::SymbolicBox& held) const {
+NodeSteps::Parts NodeSteps::parts(const Way& way, const TileBoxes& tiles, const Load& load,
+                                  const ops::SymbolicBox& before, const ops::SymbolicBox& held) const {
   auto& slides = *slides_outside(way);
-  auto& engine = target_.engines[static_cast<size_t>(way.engine)];
-  auto largest = plan::extents(*way.map, steps_->loops().tile[static_cast<size_t>(way.level)]);
-  const PartOf whole{brought(way, tiles), slides.axis};
-  auto own = plan::own_part(*way.map, slides, tiles.back(), whole.tile, 1), back = whole.tile;
-  back.len[slides.axis] = own.lo[slides.axis] - back.lo[slides.axis];
-  auto from_own = container(way, held), from_before = container(way, before);
-  from_own.box.lo[slides.axis] = own.lo[slides.axis];  // there it begins
-  Parts parts{command_for(from_before, back, largest, way.element_size, engine, whole),
-              command_for(from_own, own, largest, way.element_size, engine, whole), 0};
+  auto part = load;
+  if (!part.part) part.part = PartOf{load.box, {}};
+  part.part->axes.push_back(slides.axis);
+  auto own = part, back = part;
+  own.box = plan::own_part(*way.map, slides, tiles.back(), load.box, 1);
+  back.box.len[slides.axis] = own.box.lo[slides.axis] - load.box.lo[slides.axis];
+  auto from_own = held;
+  from_own.lo[slides.axis] = own.box.lo[slides.axis];  // there it begins
+  Parts parts{command(way, back, before), command(way, own, std::move(from_own)), 0};
   parts.own_pieces = parts.own.pieces();
-  if (slides.may_have_none) parts.own_pieces = parts.own_pieces * less(0, own.len[slides.axis]);
+  if (slides.may_have_none) parts.own_pieces = parts.own_pieces * less(0, own.box.len[slides.axis]);
   return parts;
 }
 
 // In the near memory, rows from either slot take turns.
-void NodeSteps::issue_parts(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body) {
+void NodeSteps::issue_parts(const Way& way, const Expr& step, const TileBoxes& tiles, const Load& load, Block& body) {
   auto& outer = ways_[static_cast<size_t>(way.outer)];
   auto named = [&](ops::SymbolicBox box, const std::string& name, Block& block) {
     auto& dim = map_.dims[static_cast<size_t>(outer.sliding->dim)].name;
@@ -55,12 +61,12 @@ void NodeSteps::issue_parts(const Way& way, const Expr& step, const TileBoxes& t
   Block both_slots, own, one_slot;
   if (back.constant() != 0) {
     auto before = named(held(way, steps_->at(step - outer.period, "before_", both_slots)), "before_", both_slots);
-    auto from = parts(way, tiles, before, here);
-    issue_commands(way, step, tiles, from.before, {turn - 1}, both_slots);
-    issue_commands(way, step, tiles, from.own, {turn, from.before.pieces()}, own);
+    auto from = parts(way, tiles, load, before, here);
+    issue_commands(way, step, load, from.before, {turn - 1}, both_slots);
+    issue_commands(way, step, load, from.own, {turn, from.before.pieces()}, own);
     guard(outer.sliding->may_have_none ? less(0, from.own_pieces) : Expr(1), std::move(own), both_slots);
   }
-  issue_commands(way, step, tiles, command(way, tiles, here), {turn}, one_slot);
+  issue_commands(way, step, load, command(way, load, here), {turn}, one_slot);
   guard(back, std::move(both_slots), body);
   guard(otherwise(back), std::move(one_slot), body);
 }

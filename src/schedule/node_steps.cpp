@@ -63,8 +63,10 @@ void NodeSteps::prologue(Block& body) {
 
 void NodeSteps::step(const Expr& t, const TileBoxes& tiles, NodeSteps* before, NodeSteps* after, Block& body) {
   for (int level = 0; level <= innermost(); ++level) fetch_now(level, t, tiles, body);
-  for (int level = 0; level <= innermost(); ++level) fetch_ahead(level, t, body);
+  for (int level = 0; level <= innermost(); ++level) fetch_ahead(level, t, false, body);
   arrive(t, tiles, body);
+  put_together(t, tiles, body);
+  fetch_ahead(innermost(), t, true, body);
   keep_ahead(t, tiles, body);
   fetch_far(t, body);
   if (after && last_from_far() >= 0) {
@@ -173,11 +175,12 @@ void NodeSteps::fetch_now(int level, const Expr& t, const TileBoxes& tiles, Bloc
             });
 }
 
-void NodeSteps::fetch_ahead(int level, const Expr& t, Block& body) {
+// (`dense`: what comes to a slot of which something was put in place before.)
+void NodeSteps::fetch_ahead(int level, const Expr& t, bool dense, Block& body) {
   for (bool across : {true, false})
     by_period(
         [&](auto& way) {
-          return way.in() && way.level == level && way.doubled() && !way.deep && !tardy(way) &&
+          return way.in() && way.level == level && way.dense == dense && way.doubled() && !way.deep && !tardy(way) &&
                  ahead_across(way) == across;
         },
         [&](int64_t period, int64_t span, auto& group) {
@@ -188,14 +191,15 @@ void NodeSteps::fetch_ahead(int level, const Expr& t, Block& body) {
           fetch_next(group, t + period, t, less(period - 1, across ? t : local), ahead);
           guard(both(equal(t % period, 0), within), std::move(ahead), body);
         });
-  by_period([&](auto& way) { return way.in() && way.level == level && way.doubled() && tardy(way); },
-            [&](int64_t period, int64_t span, auto& group) {
-              Block ahead;
-              // What an outer slot sent home was waited for when that slot left.
-              auto open = both(less(period - 1, t), less(0, t / period % (span / period)));
-              fetch_next(group, t + 1, t, open, ahead);
-              guard(both(equal(t % period, period - 1), less(t + 1, total())), std::move(ahead), body);
-            });
+  by_period(
+      [&](auto& way) { return way.in() && way.level == level && way.dense == dense && way.doubled() && tardy(way); },
+      [&](int64_t period, int64_t span, auto& group) {
+        Block ahead;
+        // What an outer slot sent home was waited for when that slot left.
+        auto open = both(less(period - 1, t), less(0, t / period % (span / period)));
+        fetch_next(group, t + 1, t, open, ahead);
+        guard(both(equal(t % period, period - 1), less(t + 1, total())), std::move(ahead), body);
+      });
 }
 
 // An in-place slot is free again only when what was written back from it has left; `open` where that is still to be

@@ -47,7 +47,8 @@ struct Way {
   bool here = false;      // the first tile has come before the entry point began
   bool deep = false;      // from far away and double buffered: the tile after the next one is on its way as well
   std::optional<plan::Sliding> sliding;  // where a tile brings only what the one before does not hold
-  std::optional<plan::Sliding> shares;   // and in L1, where the rest goes from slot to slot
+  std::optional<plan::Sliding> shares;   // and in L1, where the cores move what it holds,
+  bool dense = false;                    // or put it together with the rest, which has come to the other slot
   int first_handle = 0, pool = 1;
 
   bool in() const { return direction == Transfer::Direction::In; }
@@ -104,7 +105,7 @@ class NodeSteps {
   template <class Which, class Each>
   void by_period(Which which, Each each);
   void fetch_now(int level, const Expr& t, const TileBoxes& tiles, Block& body);
-  void fetch_ahead(int level, const Expr& t, Block& body);
+  void fetch_ahead(int level, const Expr& t, bool dense, Block& body);
   void arrive(const Expr& t, const TileBoxes& tiles, Block& body);
   void fetch_next(const std::vector<const Way*>& group, const Expr& then, const Expr& t, const Expr& open, Block& body);
   void fetch_far(const Expr& t, Block& body);
@@ -132,17 +133,29 @@ class NodeSteps {
   ops::SymbolicBox brought(const Way& way, const TileBoxes& tiles) const;
   ops::SymbolicBox held(const Way& way, const TileBoxes& tiles) const;
   Container container(const Way& way, ops::SymbolicBox held) const;
-  Command command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const;
+  // What an engine brings of a tile: all of its region, or what the tile before does not hold.
+  struct Load {
+    ops::SymbolicBox box;
+    std::vector<int64_t> largest;
+    std::optional<PartOf> part = {};  // of what, where it does not come dense
+    bool rest = false;
+  };
+  Load whole(const Way& way, const TileBoxes& tiles) const;
+  Load rest(const Way& way, const TileBoxes& tiles) const;
+  Command command(const Way& way, const Load& load, ops::SymbolicBox held) const;
   Expr pieces(const Way& way, const TileBoxes& tiles) const;
+  Expr pieces(const Way& way, const TileBoxes& tiles, const Load& load) const;
   int64_t most_pieces(const Way& way) const;
+  int64_t most_pieces(const Way& way, const TileBoxes& tiles, const Load& load) const;
   Expr touched(const Way& way, const TileBoxes& tiles) const;
   Expr travels(const Way& way, const TileBoxes& tiles) const;
   struct Source {
     Expr turn;             // of the outer slots, where it passes through some
     Expr first_piece = 0;  // pieces that went before, on the same handles
   };
-  void issue_commands(const Way& way, const Expr& step, const TileBoxes& tiles, const Command& c, const Source& source,
+  void issue_commands(const Way& way, const Expr& step, const Load& load, const Command& c, const Source& source,
                       Block& body);
+  void issue(const Way& way, const Expr& step, const TileBoxes& tiles, const Load& load, Block& body);
 
   // node_sliding.cpp: of a tile that reaches back, what the outer tile before holds, and what its own does.
   struct Parts {
@@ -150,22 +163,28 @@ class NodeSteps {
     Expr own_pieces;
   };
   const plan::Sliding* slides_outside(const Way& way) const;
+  bool in_two_slots(const Way& way, const Load& load) const;
   Expr goes_back(const Way& way, const TileBoxes& tiles) const;
-  Parts parts(const Way& way, const TileBoxes& tiles, const ops::SymbolicBox& before,
+  Parts parts(const Way& way, const TileBoxes& tiles, const Load& load, const ops::SymbolicBox& before,
               const ops::SymbolicBox& held) const;
-  void issue_parts(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
+  void issue_parts(const Way& way, const Expr& step, const TileBoxes& tiles, const Load& load, Block& body);
 
   // node_keeping.cpp: of a tile of L1 that follows another, what that holds, and what it brings itself.
   Expr follows(const Way& way, const TileBoxes& tiles) const;
   ops::SymbolicBox own(const Way& way, const TileBoxes& tiles) const;
-  Command own_command(const Way& way, const TileBoxes& tiles, ops::SymbolicBox held) const;
+  Keep kept(const Way& way, const TileBoxes& before, const TileBoxes& tiles, Block& body);
+  Expr row_of(const Way& way, const ops::SymbolicBox& box, Block& body);
   void keep(const Way& way, const Expr& turn, const TileBoxes& before, const TileBoxes& tiles, Block& body);
+  void put(const Way& way, const Expr& turn, const TileBoxes& before, const TileBoxes& tiles, Block& body);
   void keep_now(const Way& way, const Expr& t, const TileBoxes& tiles, Block& body);
   void keep_ahead(const Expr& t, const TileBoxes& tiles, Block& body);
+  void put_together(const Expr& t, const TileBoxes& tiles, Block& body);
 
   void issue(const Way& way, const Expr& step, const TileBoxes& tiles, Block& body);
   void wait(const Way& way, const Expr& turn, const TileBoxes& tiles, Block& body);
-  Expr slot(const Way& way, const Expr& turn) const { return turn % Expr(static_cast<int64_t>(way.slot_count)); }
+  // The slot to which a tile comes, and the one in which the kernel finds it.
+  Expr slot(const Way& way, const Expr& turn) const;
+  Expr stands(const Way& way, const Expr& turn) const;
   Expr turn_outside(const Way& way, const Expr& step) const {
     return way.outer < 0 ? Expr(0) : step / ways_[static_cast<size_t>(way.outer)].period;
   }

@@ -56,6 +56,7 @@ Result<void> NodeSteps::add_operand(Transfer::Direction direction, const ops::Op
     way.far_away = hop.to > 0;
     if (hop.keeps && hop.to > 0) way.sliding = plan::sliding(map_, map, steps_->loops());
     if (hop.keeps && hop.to == 0) way.shares = plan::sliding_within(map_, map, steps_->loops());
+    way.dense = hop.dense;
     ways_.push_back(way);
   }
   return {};
@@ -98,10 +99,15 @@ int64_t NodeSteps::most_pieces(const Way& way) const {
   std::vector<std::string> variables;
   auto steps = TileSteps(map_, plan_, variables);
   auto tiles = steps.at(Expr::var(steps.new_variable("t")), "", names);
-  auto most = command(way, tiles, held(way, tiles)).most_pieces();
-  if (way.shares) most = std::max(most, own_command(way, tiles, held(way, tiles)).most_pieces());
-  if (!slides_outside(way)) return most;
-  auto from = parts(way, tiles, held(way, tiles), held(way, tiles));
+  auto most = most_pieces(way, tiles, whole(way, tiles));
+  if (way.shares) most = std::max(most, most_pieces(way, tiles, rest(way, tiles)));
+  return most;
+}
+
+int64_t NodeSteps::most_pieces(const Way& way, const TileBoxes& tiles, const Load& load) const {
+  const auto most = command(way, load, held(way, tiles)).most_pieces();
+  if (!in_two_slots(way, load)) return most;
+  auto from = parts(way, tiles, load, held(way, tiles), held(way, tiles));
   return std::max(most, from.before.most_pieces() + from.own.most_pieces());
 }
 

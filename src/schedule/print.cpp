@@ -78,6 +78,11 @@ class Printer {
                            list(k.region.lo), list(k.region.len), place(k.from), place(k.to), c(k.lines), c(k.rows),
                            c(k.row), c(k.from_stride), c(k.to_stride)));
   }
+  void line(const PutTogether& p, int depth) {
+    put(depth, "put together");
+    line(p.kept, depth + 1);
+    line(p.rest, depth + 1);
+  }
   void line(const Kernel& k, int depth) {
     std::string operands;
     for (auto* places : {&k.inputs, &k.outputs, &k.scratch})

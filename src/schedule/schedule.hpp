@@ -88,6 +88,13 @@ struct Keep {
   Expr from_stride = 0, to_stride = 0;  // bytes
 };
 
+// A tile is put together where the one before stands: what it keeps of that moves within the slot, and the rest of it,
+// which came dense to the other slot, goes behind each line. Lines move further apart or closer together, so what is
+// kept first goes aside, behind the rest.
+struct PutTogether {
+  Keep kept, rest;
+};
+
 struct Kernel {
   NodeId node;
   ops::SymbolicBox tile;                        // of the operator's iteration space
@@ -113,7 +120,7 @@ struct If {
 };
 
 struct Step {
-  std::variant<Loop, Let, If, Transfer, Wait, Keep, Kernel> v;
+  std::variant<Loop, Let, If, Transfer, Wait, Keep, PutTogether, Kernel> v;
 };
 
 // All that one node does, in order. Whatever it leaves in flight is waited for by a later section of the same entry

@@ -142,6 +142,7 @@ void for_each_expr(const Step& step, const std::function<void(const Expr&)>& vis
                  [&](const Transfer& t) { visit_transfer(t, visit); },
                  [&](const Wait& w) { visit(w.handle); },
                  [&](const Keep& k) { visit_keep(k, visit); },
+                 [&](const PutTogether& p) { visit_keep(p.kept, visit), visit_keep(p.rest, visit); },
                  [&](const Kernel& k) { visit_kernel(k, visit); },
              },
              step.v);

@@ -80,7 +80,7 @@ std::vector<Mode> sample_of_modes(std::mt19937_64& random) {
                                       plan::Buffering::Auto}[static_cast<size_t>(i) % 3];
     mode.plan.l1 = Bytes(pick(std::vector<int64_t>{2048, 2048, 3000, 4096, 8192, 20000, 65536, 262144}));
     mode.plan.cores = pick(std::vector<int>{1, 2, 3, 8});
-    mode.plan.halos = i % 2 ? plan::Halos::Keep : plan::Halos::Auto;
+    mode.plan.halos = i % 4 == 2 ? plan::Halos::Fetch : plan::Halos::Keep;
     mode.sanitize = i % 4 == 3;
     modes.push_back(mode);
   }

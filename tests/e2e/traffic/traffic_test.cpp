@@ -56,7 +56,7 @@ class NearHalos : public testing::TestWithParam<std::tuple<const char*, const ch
 
 TEST_P(NearHalos, ComeOnceWhereTheyAreKept) {
   CompileOptions compile{.mode = Mode::Train};
-  compile.plan = {.halos = plan::Halos::Keep, .l1 = Bytes(65536)};
+  compile.plan = {.l1 = Bytes(65536)};
   compile.target = std::get<1>(GetParam());
   auto compiled = compile_model({.model = std::get<0>(GetParam())}, compile);
   ASSERT_TRUE(compiled) << compiled.error().text();

@@ -1,5 +1,6 @@
 // Windows over tensors in L3 whose outer tiles leave what they share to each other's slots: the checker finds every
 // element of every tile in its place.
+#include "plan/sliding.hpp"
 #include "support/conv_cases.hpp"
 #include "unit/check/compiled.hpp"
 
@@ -78,16 +79,27 @@ TEST_P(SlidingWindows, AreInTheirPlaces) {
   EXPECT_GT(kept, 10);
 }
 
+// Whether outer tiles follow each other along another axis than the inner ones, and both keep what they share: then the
+// rest of an inner tile comes from two outer slots.
+bool across(const Graph& graph, const Node& node, const plan::NodePlan& plan, size_t input) {
+  const auto& hops = plan.inputs[input].hops;
+  if (hops.size() != 2 || !hops[0].keeps || !hops[1].keeps) return false;
+  const auto map = (*ops::definition(graph, node))->tile_map(ops::NodeContext{graph, node}).value();
+  const auto loops = plan::make_loops(map, plan.nest);
+  const auto outer = plan::sliding(map, map.inputs[input], loops);
+  return outer->axis != plan::sliding_within(map, map.inputs[input], loops)->axis;
+}
+
 // Tiles of L1 that keep what they share, whatever the memory that they come from and the slots that they pass through.
 TEST_P(SlidingWindows, AreInTheirPlacesInL1) {
   std::mt19937 rng(12);
-  int kept = 0, both = 0, tried = 0;
+  int kept = 0, both = 0, crossed = 0, dense = 0, tried = 0;
   for (int round = 0; round < 300; ++round) {
     auto node = GetParam().make(rng);
     if (!node.status) continue;
     auto program = train::inference_program(std::move(node.graph));
     ASSERT_TRUE(program) << program.error().text();
-    plan::Options options{.halos = plan::Halos::Keep, .advise = false};
+    plan::Options options{.advise = false};
     options.home = round % 2 ? plan::Home::L3 : plan::Home::L2;
     options.buffering = std::array{plan::Buffering::Single, plan::Buffering::Double, plan::Buffering::Auto}[round % 3];
     Bytes all;
@@ -98,16 +110,24 @@ TEST_P(SlidingWindows, AreInTheirPlacesInL1) {
     if (!c && c.error().kind() == ErrorKind::DoesNotFit) continue;
     ASSERT_TRUE(c) << c.error().text();
     ++tried;
-    for (auto& node : c->plan.nodes)
-      for (auto& input : node.inputs) {
-        if (input.hops.empty() || !input.hops.back().keeps) continue;
+    for (auto& node : c->graph.nodes()) {
+      auto& plan = c->plan.nodes[static_cast<size_t>(&node - c->graph.nodes().data())];
+      for (size_t i = 0; i < plan.inputs.size(); ++i) {
+        auto& hops = plan.inputs[i].hops;
+        if (hops.empty() || !hops.back().keeps) continue;
         ++kept;
-        both += input.hops.size() == 2 && input.hops[0].keeps;
+        dense += hops.back().dense;
+        both += hops.size() == 2 && hops[0].keeps;
+        crossed += across(c->graph, node, plan, i);
       }
+    }
     auto verdict = c->judge();
     ASSERT_TRUE(verdict) << "round " << round << ": " << verdict.error().text();
   }
-  fmt::print("{} of {} keep what tiles of L1 share, {} of them that of L2 as well\n", kept, tried, both);
+  fmt::print(
+      "{} of {} keep what tiles of L1 share, {} of them that of L2 as well, {} along another axis; {} are put "
+      "together\n",
+      kept, tried, both, crossed, dense);
   EXPECT_GT(kept, 20);
 }
 

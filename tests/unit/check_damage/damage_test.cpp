@@ -77,8 +77,7 @@ Case of_tiles_that_share_rows() {
 Case of_tiles_that_keep_rows(plan::Buffering buffering, Bytes l1) {
   auto n = test::one_node({"", "Conv"}, {test::f32({1, 2, 24, 5}), test::f32({2, 2, 3, 3})},
                           {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
-  auto c = compile(train::inference_program(std::move(n.graph)),
-                   {.buffering = buffering, .halos = plan::Halos::Keep, .l1 = l1});
+  auto c = compile(train::inference_program(std::move(n.graph)), {.buffering = buffering, .l1 = l1});
   EXPECT_TRUE(c.plan.nodes[0].inputs[0].hops[0].keeps);
   return c;
 }
@@ -87,6 +86,14 @@ Case from_slot_to_slot() {
 }
 Case within_a_slot() {
   return of_tiles_that_keep_rows(plan::Buffering::Single, Bytes(1200));
+}
+Case of_tiles_put_together() {
+  auto n = test::one_node({"", "Conv"}, {test::f32({1, 12, 24, 5}), test::f32({1, 12, 3, 3})},
+                          {{"pads", std::vector<int64_t>{1, 1, 1, 1}}});
+  auto c =
+      compile(train::inference_program(std::move(n.graph)), {.buffering = plan::Buffering::Double, .l1 = Bytes(6000)});
+  EXPECT_TRUE(c.plan.nodes[0].inputs[0].hops[0].dense);
+  return c;
 }
 Case untiled() {
   return compile(compiled::perceptron("mlp:6-5-3", 2), {.tiling = false});
@@ -104,6 +111,7 @@ INSTANTIATE_TEST_SUITE_P(Compiled, DamageTest,
                                          Network{"movedFar", of_data_that_moves_from_far_away},
                                          Network{"slides", of_tiles_that_share_rows},
                                          Network{"keeps", from_slot_to_slot}, Network{"keepsInPlace", within_a_slot},
+                                         Network{"putTogether", of_tiles_put_together},
                                          Network{"untiled", untiled, 20}),
                          [](auto& info) { return info.param.name; });
 

@@ -464,6 +464,48 @@ void add_keep_kinds(std::vector<Damage>& all) {
                            [](At&, Keep& k) { return k.region.lo.back() = k.region.lo.back() + 1, true; }));
 }
 
+void add_put_kinds(std::vector<Damage>& all) {
+  all.push_back(each<PutTogether>("tile left apart", [](At& at, PutTogether&) { return erase(at), true; }));
+  all.push_back(each<PutTogether>("tile put together under the fetch of the next", [](At& at, PutTogether&) {
+    auto step = at.step();
+    auto& sections = at.copy.schedule.training;
+    erase(at);
+    return sections.front().body.insert(sections.front().body.begin(), step), true;
+  }));
+  all.push_back(each<PutTogether>("tile put together in the wrong slot", [](At&, PutTogether& p) {
+    for (auto* place : {&p.kept.from, &p.kept.to, &p.rest.from, &p.rest.to}) place->slot = (place->slot + 1) % 2;
+    return true;
+  }));
+  all.push_back(each<PutTogether>("what is kept from the other slot", [](At&, PutTogether& p) {
+    return p.kept.from.slot = (p.kept.from.slot + 1) % 2, true;
+  }));
+  all.push_back(each<PutTogether>("what is kept from a row before", [](At&, PutTogether& p) {
+    return p.kept.from.byte = p.kept.from.byte - p.kept.row, true;
+  }));
+  all.push_back(each<PutTogether>("what is kept from lines closer together", [](At&, PutTogether& p) {
+    return p.kept.from_stride = p.kept.from_stride - p.kept.row, p.kept.lines.constant() != 1;
+  }));
+  all.push_back(each<PutTogether>("the rest a row late", [](At&, PutTogether& p) {
+    return p.rest.from.byte = p.rest.from.byte + p.rest.row, true;
+  }));
+  all.push_back(each<PutTogether>("a row of the rest for one that is kept", [](At&, PutTogether& p) {
+    p.kept.rows = p.kept.rows - 1, p.rest.rows = p.rest.rows + 1;
+    return p.rest.from_stride = p.rest.from_stride + p.rest.row, true;
+  }));
+  all.push_back(each<PutTogether>("the rest into what is kept", [](At&, PutTogether& p) {
+    return p.rest.to.byte = p.rest.to.byte - p.rest.row, true;
+  }));
+  all.push_back(each<PutTogether>("one line of the tile too few", [](At&, PutTogether& p) {
+    return p.kept.lines = p.kept.lines - 1, p.rest.lines = p.kept.lines, true;
+  }));
+  all.push_back(each<PutTogether>("lines of the tile further apart", [](At&, PutTogether& p) {
+    return p.kept.to_stride = p.kept.to_stride + p.kept.row, p.rest.to_stride = p.kept.to_stride, true;
+  }));
+  all.push_back(each<PutTogether>("the rest named wrong", [](At&, PutTogether& p) {
+    return p.rest.region.lo.back() = p.rest.region.lo.back() + 1, true;
+  }));
+}
+
 void add_control_kinds(std::vector<Damage>& all) {
   all.push_back(each<Loop>("loop one iteration short", [](At&, Loop& l) { return l.count = l.count - 1, true; }));
   all.push_back(each<Loop>("loop one iteration long", [](At&, Loop& l) { return l.count = l.count + 1, true; }));
@@ -505,6 +547,7 @@ std::vector<Damage> damages_of_steps() {
   add_wait_kinds(all);
   add_kernel_kinds(all);
   add_keep_kinds(all);
+  add_put_kinds(all);
   add_control_kinds(all);
   return all;
 }

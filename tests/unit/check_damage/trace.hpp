@@ -144,6 +144,10 @@ class Tracer {
     slot(keep.from);
     slot(keep.to);
   }
+  void run(const Step& step, const PutTogether& put) {
+    run(step, put.kept);
+    slot(put.rest.from);
+  }
   void run(const Step& step, const Kernel& kernel) {
     ++trace_.runs[&step];
     Event e{.step = &step};

@@ -81,6 +81,24 @@ TEST(Statements, WhatATileKeepsIsACall) {
             "  }\n");
 }
 
+TEST(Statements, ATileIsPutTogetherByACall) {
+  const Expr t = Expr::var(0);
+  const schedule::Place tile{{1}, t / 4 % 2, 0}, came{{1}, (t + 3) / 4 % 2, 0};
+  schedule::PutTogether put{{.from = tile, .to = tile}, {.from = came, .to = tile}};
+  put.kept.from.byte = 128, put.rest.to.byte = 128;
+  put.kept.row = put.rest.row = 64, put.kept.lines = put.rest.lines = 3;
+  put.kept.rows = 2, put.rest.rows = 4 - t, put.kept.from_stride = 256;
+  Section section{.variables = {"t"}};
+  section.body = {{Loop{0, 4, {{put}}}}};
+  EXPECT_EQ(Fixture().text(section),
+            "  struct ts_put_together_args args = {.row = 64, .kept = 2, .lines = 3, .from_stride = 256};\n"
+            "  for (int32_t t = 0; t < 4; ++t) {\n"
+            "    args.x = l1(L1_x + t / 4 % 2 * 512 + 128); args.y = l1(L1_x + t / 4 % 2 * 512);\n"
+            "    args.came = l1(L1_x + (t + 3) / 4 % 2 * 512); args.rest = 4 - t;\n"
+            "    pi_cl_team_fork(TS_CORES, ts_put_together, &args);\n"
+            "  }\n");
+}
+
 TEST(Statements, ADoubleBufferedLoopReadsAsWritten) {
   auto t = Expr::var(0);
   Section section{{},

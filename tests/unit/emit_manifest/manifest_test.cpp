@@ -26,7 +26,7 @@ TEST(Manifest, EmittingWhatWasReadGivesTheSameBytes) {
   for (const auto& options :
        {test::NetworkOptions{}, test::NetworkOptions{.model = "mlp:13-7-5-3", .batch = 7, .plan = {.l1 = Bytes(4096)}},
         test::NetworkOptions{.model = "mlp:9-4", .training = false},
-        test::NetworkOptions{.model = "resnet8", .plan = {.halos = plan::Halos::Keep, .l1 = Bytes(65536)}}}) {
+        test::NetworkOptions{.model = "resnet8", .plan = {.l1 = Bytes(65536)}}}) {
     auto network = compile_network(options);
     ASSERT_TRUE(network) << network.error().text();
     if (options.training) network->harness.reference_losses.assign(4, 1.5f);

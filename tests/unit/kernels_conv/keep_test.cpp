@@ -82,6 +82,38 @@ TEST_P(Keep, WithinASlot) {
   }
 }
 
+struct ToPutTogether {
+  const void* x;
+  void *y, *came;
+  int32_t row, kept, rest, lines, from_stride;
+};
+
+TEST_P(Keep, AndTheRestOfATileThatCameToTheOtherSlot) {
+  std::mt19937 rng(3);
+  for (int round = 0; round < 300; ++round) {
+    const auto t = Tiles::random(rng);
+    const auto rest = t.after - t.shared, line = t.after * t.row;
+    auto tile = random_bytes(rng, t.bytes()), came = random_bytes(rng, static_cast<size_t>(t.lines * line));
+    const auto old = tile, came_dense = came;
+    auto number = [](int64_t n) { return static_cast<int32_t>(n); };
+    ToPutTogether args{tile.data() + (t.before - t.shared) * t.row,
+                       tile.data(),
+                       came.data(),
+                       number(t.row),
+                       number(t.shared),
+                       number(rest),
+                       number(t.lines),
+                       number(t.before * t.row)};
+    fork(GetParam(), kernel("keep", "ts_put_together", GetParam()), &args);
+    ASSERT_NO_FATAL_FAILURE(t.expect_kept(old, tile));
+    for (int64_t l = 0; l < t.lines; ++l)
+      for (int64_t i = 0; i < rest * t.row; ++i)
+        ASSERT_EQ(tile[static_cast<size_t>(l * line + t.shared * t.row + i)],
+                  came_dense[static_cast<size_t>(l * rest * t.row + i)])
+            << "line " << l << ", byte " << i;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cores, Keep, testing::Values(1, 2, 3, 8));
 
 }  // namespace

@@ -52,28 +52,27 @@ TEST(Buffers, WhatOnlyGoesToL3BeginsWhenTheFirstOuterTileIsMade) {
   EXPECT_DOUBLE_EQ(far.cycles(1400) - far.cycles(1000), 0) << "the second tile comes meanwhile";
 }
 
-// A window of 3 x 3 over rows of 512, in tiles of four rows: each shares two with the one before.
+// A window of 3 x 3 over channels of 64 rows, in tiles of four rows: each shares two with the one before.
 struct Window {
   target::Target chip = target::load_target("siracusa", TESSERA_ROOT "/targets").value();
-  train::Program program = make();
-  TilingProblem problem = tiling_problems(program, chip, {}).value()[0].problem;
-  target::DmaEngine engine = *problem.l1.engine;
+  train::Program program;
+  TilingProblem problem;
 
-  Window() {
-    problem.l1.engine = &engine;
+  explicit Window(int64_t channels)
+      : program(make(channels)), problem(tiling_problems(program, chip, {}).value()[0].problem) {
     problem.input_homes.assign(problem.map.inputs.size(), kL2);
     problem.output_homes.assign(problem.map.outputs.size(), kL2);
   }
-  static train::Program make() {
+  static train::Program make(int64_t channels) {
     Graph g;
-    auto x = g.add_tensor({"x", {DType::F32, {1, 1, 64, 512}}, Role::Input, {}});
+    auto x = g.add_tensor({"x", {DType::F32, {1, channels, 64, 32}}, Role::Input, {}});
     g.inputs = {x};
     ops::Builder builder(g);
     g.outputs = {builder.node({"", "MaxPool"}, {x}, {{"kernel_shape", std::vector<int64_t>{3, 3}}}, "pool")};
     return {.graph = std::move(g)};
   }
-  // Whether rows are kept, with one slot for everything or with two.
-  bool keeps(bool twice) const {
+  // Of x, with one slot for everything or with two; all that transfers take of them.
+  Slots slots(bool twice) const {
     auto tile = whole_space(problem.map);
     std::vector<int> order;
     for (size_t d = 0; d < tile.size(); ++d) {
@@ -83,28 +82,31 @@ struct Window {
     const std::vector<TileLevel> nest{{kL1, tile, order}};
     const auto all = travellers(problem);
     const Buffers buffers(problem, all, nest, make_loops(problem.map, nest), 100'000);
-    const auto slots = twice ? buffers.movers() : 0;
-    const auto tiling = buffers.tiling(slots, buffers.cost(slots), true);
-    return tiling.l1[0].keeps;
+    const auto two = twice ? buffers.movers() : 0;
+    return buffers.tiling(two, buffers.cost(two), true).l1[0];
   }
 };
 
-TEST(Buffers, RowsAreKeptWhereThatIsQuicker) {
-  Window w;
-  EXPECT_FALSE(w.keeps(true)) << "transfers run under the kernels";
-  EXPECT_FALSE(w.keeps(false)) << "two rows come again in less than the cores move them in";
-  w.engine.bytes_per_cycle_in = 1;
-  EXPECT_TRUE(w.keeps(false));
-  EXPECT_TRUE(w.keeps(true)) << "transfers take longer than kernels";
-  w.problem.halos = Halos::Fetch;
-  EXPECT_FALSE(w.keeps(false));
+TEST(Buffers, RowsThatTilesShareAreKeptUnlessAskedOtherwise) {
+  for (int64_t channels : {1, 64})
+    for (bool twice : {false, true}) {
+      Window w(channels);
+      EXPECT_TRUE(w.slots(twice).keeps);
+      w.problem.halos = Halos::Fetch;
+      EXPECT_FALSE(w.slots(twice).keeps);
+    }
 }
 
-TEST(Buffers, RowsAreKeptOrNotAsAsked) {
-  Window w;
-  w.problem.halos = Halos::Keep;
-  EXPECT_TRUE(w.keeps(true));
-  EXPECT_TRUE(w.keeps(false));
+TEST(Buffers, OfManyChannelsTheRestComesDenseToTheOtherSlot) {
+  EXPECT_EQ(Window(64).slots(true).run, 16) << "one command, where the rows of every channel would take one";
+  EXPECT_EQ(Window(1).slots(true).run, 0) << "the rest of one channel comes to its place in one command too";
+  EXPECT_EQ(Window(64).slots(false).run, 0) << "there is no other slot";
+}
+
+TEST(Buffers, WhatIsKeptDoesNotComeAgain) {
+  Window kept(64), fetched(64);
+  fetched.problem.halos = Halos::Fetch;
+  EXPECT_LT(kept.slots(true).in, 0.75 * fetched.slots(true).in) << "four rows of six";
 }
 
 }  // namespace

@@ -112,26 +112,39 @@ TEST(Command, EveryByteOfARegionLandsWhereItBelongs) {
   }
 }
 
+// A box cut in two along an axis.
+std::array<ops::Box, 2> cut(const ops::Box& box, size_t axis, std::mt19937& random) {
+  auto first = box, second = box;
+  first.len[axis] = static_cast<int64_t>(random() % static_cast<unsigned>(box.len[axis] + 1));
+  second.lo[axis] += first.len[axis];
+  second.len[axis] -= first.len[axis];
+  return {first, second};
+}
+
 TEST(Command, ThePartsOfARegionMakeItWhole) {
   std::mt19937 random(8);
-  for (int round = 0; round < 400; ++round) {
+  for (int round = 0; round < 800; ++round) {
     auto r = random_region(random);
-    const size_t axis = random() % r.box.lo.size();
-    auto first = r.box, second = r.box;
-    first.len[axis] = static_cast<int64_t>(random() % static_cast<unsigned>(r.box.len[axis] + 1));
-    second.lo[axis] += first.len[axis];
-    second.len[axis] -= first.len[axis];
+    std::vector<size_t> axes{random() % r.box.lo.size()};
+    std::vector<ops::Box> parts;
+    for (auto& part : cut(r.box, axes[0], random)) parts.push_back(part);
+    if (round % 2) {  // and one of them along another axis
+      axes.push_back(random() % r.box.lo.size());
+      const auto last = parts.back();
+      parts.pop_back();
+      for (auto& part : cut(last, axes[1], random)) parts.push_back(part);
+    }
     Landing where(static_cast<size_t>(count(r.map.view)), -1);
-    for (auto& part : {first, second}) {
-      if (part.len[axis] == 0) continue;
-      auto c = command_for(Container::whole(r.map), symbolic(part), part.len, 4, engine(1 + round % 2, 131064),
-                           PartOf{symbolic(r.box), axis});
+    for (auto& part : parts) {
+      if (count(part.len) == 0) continue;
+      auto c = command_for(Container::whole(r.map), symbolic(part), part.len, 4, engine(1 + round / 2 % 2, 131064),
+                           PartOf{symbolic(r.box), axes});
       Landing alone(where.size(), -1);
       land(c, 131064, alone);
-      ASSERT_EQ(alone, expected(r, part)) << "round " << round << " axis " << axis;
+      ASSERT_EQ(alone, expected(r, part)) << "round " << round;
       land(c, 131064, where);
     }
-    ASSERT_EQ(where, expected(r, r.box)) << "round " << round << " axis " << axis;
+    ASSERT_EQ(where, expected(r, r.box)) << "round " << round;
   }
 }
 
