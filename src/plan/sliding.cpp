@@ -14,6 +14,13 @@ const TileLoop* innermost(const ops::OperandMap& map, const Loops& loops, int le
   return found;
 }
 
+// The next loop outside of one.
+const TileLoop* around_it(const Loops& loops, const TileLoop* loop) {
+  while (loop != loops.loops.data())
+    if ((--loop)->count > 1) return loop;
+  return nullptr;
+}
+
 // The one axis that a dimension moves along, alone or beside dimensions that no loop divides.
 std::optional<Sliding> along(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops, int dim) {
   std::optional<Sliding> found;
@@ -91,6 +98,8 @@ std::optional<Sliding> sliding_within(const ops::TileMap& space, const ops::Oper
   const auto level = loops.tile.size() - 1;
   auto found = neighbours(space, map, loops, static_cast<int>(level));
   if (!found) return std::nullopt;
+  if (auto* around = around_it(loops, innermost(map, loops, static_cast<int>(level))); around && found->level > 0)
+    if (around->dim == found->dim) found->tiles *= around->count, found->level = around->level;
   const auto& tile = loops.tile[level];
   found->most = std::min(map.view[found->axis], found->step * tile[static_cast<size_t>(found->dim)]);
   found->runs = runs(map, tile, found->axis);

@@ -32,7 +32,7 @@ struct Sliding {
 std::optional<Sliding> sliding(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops);
 
 // The same for tiles of L1: what a tile shares with the one before, whose slot holds all of its region, goes from there
-// to its own.
+// to its own. Where outer tiles follow each other the same way, the first inner one of each follows too.
 std::optional<Sliding> sliding_within(const ops::TileMap& space, const ops::OperandMap& map, const Loops& loops);
 
 // Extents of what a tile has of its own, at most, given those of its region.

@@ -10,10 +10,12 @@ const plan::Sliding* NodeSteps::slides_outside(const Way& way) const {
   return outer.sliding ? &*outer.sliding : nullptr;
 }
 
-// What a tile of L1 brings beyond the one before it is in its own outer slot, where both slide along one axis.
+// Where both slide along one axis, what a tile of L1 brings beyond the one before it is in its own outer slot; and
+// where one run of tiles goes through all outer ones, no tile comes whole but the first.
 bool NodeSteps::in_two_slots(const Way& way, const Load& load) const {
   auto* slides = slides_outside(way);
-  return slides && !(load.rest && way.shares->axis == slides->axis);
+  if (!slides || !way.shares || way.shares->axis != slides->axis) return slides;
+  return !load.rest && way.shares->level > 0;
 }
 
 // Only the first inner tile of an outer one that follows another.

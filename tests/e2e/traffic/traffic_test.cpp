@@ -52,11 +52,11 @@ TEST_P(Halos, ComeOnce) {
 
 // Where tiles of L1 keep what they share, a sweep over a tensor brings each of its elements once; but where tiles are
 // narrower than the tensor as well, some columns come again with the next sweep.
-class NearHalos : public testing::TestWithParam<std::tuple<const char*, const char*>> {};
+class NearHalos : public testing::TestWithParam<std::tuple<const char*, const char*, plan::Home>> {};
 
 TEST_P(NearHalos, ComeOnceWhereTheyAreKept) {
   CompileOptions compile{.mode = Mode::Train};
-  compile.plan = {.l1 = Bytes(65536)};
+  compile.plan = {.home = std::get<2>(GetParam()), .l1 = Bytes(65536)};
   compile.target = std::get<1>(GetParam());
   auto compiled = compile_model({.model = std::get<0>(GetParam())}, compile);
   ASSERT_TRUE(compiled) << compiled.error().text();
@@ -73,12 +73,13 @@ TEST_P(NearHalos, ComeOnceWhereTheyAreKept) {
     EXPECT_LE(moved.in_bytes % tensor.type.bytes().count, share_of_columns * tensor.type.bytes().count / 100)
         << node.name << " fetches " << moved.in_bytes << " of '" << tensor.name << "' " << to_string(tensor.type);
   }
-  EXPECT_GE(kept, 2);
+  EXPECT_GE(kept, 1);
 }
 
 INSTANTIATE_TEST_SUITE_P(Zoo, NearHalos,
                          testing::Combine(testing::Values("resnet8", "mobilenetv1", "cct"),
-                                          testing::Values("siracusa", "gap9")));
+                                          testing::Values("siracusa", "gap9"),
+                                          testing::Values(plan::Home::Auto, plan::Home::L3)));
 
 INSTANTIATE_TEST_SUITE_P(InASmallL2, Halos,
                          testing::Combine(testing::Values("resnet8", "mobilenetv1"),

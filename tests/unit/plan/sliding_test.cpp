@@ -63,8 +63,13 @@ TEST(Sliding, TilesOfL1) {
   EXPECT_EQ(slides->most, 8) << "only tiles that follow another have rows of their own";
   EXPECT_EQ(slides->tiles, 4);
   EXPECT_EQ(slides->runs, 3);
-  // Within an outer tile, and from one to the next where each holds one.
-  EXPECT_EQ(sliding_within(map, x, loops_of(map, {4, 16}, {4, 4}))->level, 1);
+  // From one outer tile to the next, and within them where something else comes between; or where each holds one.
+  const auto through = sliding_within(map, x, loops_of(map, {4, 16}, {4, 4}));
+  EXPECT_EQ(through->level, 0);
+  EXPECT_EQ(through->tiles, 8);
+  const auto within = sliding_within(map, x, loops_of(map, {4, 16}, {1, 4}));
+  EXPECT_EQ(within->level, 1);
+  EXPECT_EQ(within->tiles, 4);
   EXPECT_EQ(sliding_within(map, x, loops_of(map, {4, 8}, {4, 8}))->level, 0);
   EXPECT_EQ(sliding_within(map, x, loops_of(map, {4, 8}, {1, 8}, {1, 0}))->level, 0);
   // All that a window reaches over is there, however short the tile; the last one may have nothing of its own.
