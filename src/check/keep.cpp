@@ -37,7 +37,9 @@ Result<void> Machine::step(const Keep& k) {
 }
 
 // As the cores do it: what is kept goes aside, and when all of that is there, back to its place, and the rest to its
-// own. What they are told once is meant for both, and what they are not told stands where they know it to be.
+// own. What they are told once is meant for both, and what they are not told stands where they know it to be. (Lines
+// that are as far apart as before may go straight to their place: what is kept of one ends within it, and is read by no
+// other.)
 Result<void> Machine::step(const PutTogether& p) {
   auto& [kept, rest] = p;
   const auto row = value(kept.row), kept_rows = value(kept.rows), rows = value(rest.rows), lines = value(kept.lines);
@@ -47,7 +49,9 @@ Result<void> Machine::step(const PutTogether& p) {
       value(kept.to_stride) == (kept_rows + rows) * row && value(rest.to_stride) == value(kept.to_stride) &&
       value(rest.from_stride) == rows * row && place(kept.from) == place(kept.to) && place(rest.to) == place(kept.to) &&
       place(rest.from) != place(kept.to) && value(rest.to.byte) == value(kept.to.byte) + kept_rows * row;
-  if (!meant_alike) return refuse("place", "the parts of '{}' do not meet", s_.name(kept.tensor.index));
+  const bool within =
+      lines == 1 || value(kept.from.byte) - value(kept.to.byte) + kept_rows * row <= value(kept.from_stride);
+  if (!meant_alike || !within) return refuse("place", "the parts of '{}' do not meet", s_.name(kept.tensor.index));
   auto aside = kept, back = kept;
   aside.to = rest.from, aside.to.byte = rest.from.byte + lines * rows * row;
   aside.to_stride = back.from_stride = kept_rows * row;
