@@ -1,12 +1,12 @@
 // tessera sim FILE.elf: run a bare-metal program on the virtual chip.
-#include "sim/machine.hpp"
-
 #include <cstdio>
 #include <nlohmann/json.hpp>
 
 #include <memory>
 
 #include "cli/command.hpp"
+#include "run/rules.hpp"
+#include "sim/machine.hpp"
 #include "sim/trace.hpp"
 
 namespace tessera::cli {
@@ -86,7 +86,11 @@ Result<int> run(const SimArguments& a) {
   if (!machine) return std::unexpected(std::move(machine).error().within(a.file));
   auto result = machine->run();
   if (!a.trace.empty()) CHECK_OK(trace.write(a.trace));
-  if (!result) return std::unexpected(std::move(result).error());
+  if (!result) {
+    if (const auto broken = run::broken_rule(*machine, elf, target.controller))
+      return Error(result.error().kind(), broken->text);
+    return std::unexpected(std::move(result).error());
+  }
   if (a.json)
     fmt::print("{}\n", to_json(*result, target, a).dump(2, ' ', false, nlohmann::json::error_handler_t::replace));
   return result->exit_code;

@@ -5,7 +5,7 @@
 
 #include "emit/emit.hpp"
 #include "run/placement.hpp"
-#include "sim/debug_line.hpp"
+#include "run/rules.hpp"
 #include "sim/elf.hpp"
 #include "sim/machine.hpp"
 
@@ -48,14 +48,6 @@ class Memory {
     if (!machine_.read_l3(stretch[0], bytes)) return internal_error("the outputs do not lie in the external RAM");
     auto raw = std::as_bytes(std::span(bytes));
     return std::vector<std::byte>(raw.begin(), raw.end());
-  }
-
-  // A string of C.
-  std::string text(uint32_t address) const {
-    std::string text;
-    for (std::vector<uint8_t> byte(1); text.size() < 200 && machine_.read(address, byte) && byte[0]; ++address)
-      text += static_cast<char>(byte[0]);
-    return text;
   }
 
   uint32_t address(std::string_view symbol) const {
@@ -203,19 +195,11 @@ Result<void> read_results(const Memory& memory, const Compiled& compiled, RunRes
   }
 }
 
-// What runtime/chip/rules.h leaves of a request that was misused; nothing if none was.
-std::optional<std::string> broken_rule(const Memory& memory, const sim::Elf& elf, const Placement& placement,
-                                       NodeId node, int controller) {
-  auto broken = memory.array<uint32_t>("ts_broken_rule");
-  if (!broken || broken->size() < 3 || (*broken)[0] == 0) return std::nullopt;
-  const uint32_t caller = (*broken)[1], address = (*broken)[2];
-  auto text = memory.text((*broken)[0]);
-  const auto* function = elf.at(caller, true);
-  const auto line = sim::find_line(elf.lines, caller - 1);
-  if (function && line)
-    text = fmt::format("core {}, in {} ({}:{}): {}", controller, function->name, line->file, line->number, text);
-  if (auto name = placement.name(address, false, node)) text += fmt::format(": {}", *name);
-  return text;
+// With the name of what the transfer was about.
+std::optional<std::string> rule_text(const std::optional<BrokenRule>& broken, const Placement& placement, NodeId node) {
+  if (!broken) return std::nullopt;
+  auto name = placement.name(broken->address, false, node);
+  return name ? fmt::format("{}: {}", broken->text, *name) : broken->text;
 }
 
 // A program of ours that a chip refuses is our bug, unless it was asked for every doubt. `during`: the operator.
@@ -262,8 +246,8 @@ Result<RunResult> run_chip(const fs::path& project, const Compiled& compiled, co
     const auto& graph = compiled.program.graph;
     const std::string during =
         node.index < 0 ? "" : fmt::format("during {} {}: ", to_string(graph.at(node).op), graph.at(node).name);
-    return failed(run.error(), broken_rule(memory, elf, placement, node, compiled.target.controller), during,
-                  options.sanitize);
+    const auto broken = broken_rule(machine, elf, compiled.target.controller);
+    return failed(run.error(), rule_text(broken, placement, node), during, options.sanitize);
   }
   if (run->exit_code != 0 && run->exit_code != kMismatchCode)
     return internal_error("the emitted program ended with exit code {}: {}", run->exit_code, run->output);

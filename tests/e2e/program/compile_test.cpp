@@ -75,6 +75,64 @@ TEST_F(Compile, TheProjectBuildsAndRunsOnItsOwn) {
   EXPECT_EQ(make.code, 0) << make.err;
 }
 
+// A copy of a project in which the second transfer that run_fc1 asks an engine for takes the request of the first.
+void share_request(const fs::path& from, const fs::path& to, const std::string& fetch) {
+  fs::copy(from, to, fs::copy_options::recursive);
+  fs::remove_all(to / "build");  // as old as the sources, to the clock of the file system
+  auto text = read_text(to / "network.c");
+  // The request is a call's last argument.
+  auto request = [&](size_t after) {
+    const auto call = text.find(" " + fetch + "(", after), end = text.find(')', call);
+    const auto begin = text.rfind(' ', end) + 1;
+    return std::pair(begin, end - begin);
+  };
+  const auto first = request(text.find("run_fc1(void)")), second = request(first.first);
+  const auto number = text.substr(first.first, first.second);
+  ASSERT_LT(second.first, text.find("}\n", first.first));
+  ASSERT_NE(text.substr(second.first, second.second), number);
+  text.replace(second.first, second.second, number);
+  std::ofstream(to / "network.c", std::ios::binary) << text;
+}
+
+TEST_F(Compile, ARequestThatIsUsedAgainInFlightIsNamed) {
+  tessera({"compile", "mlp:20-10-4", "--steps", "1", "--home", "L3", "-o", "out"});
+  const std::string said = "a request is used again while its transfer is in flight";
+  auto make = [&](const std::string& where, const std::string& what) {
+    const auto ran = run_program({"/usr/bin/make", "-C", where, what, "SANITIZE=1"}, folder.path());
+    EXPECT_EQ(ran.code, 0) << ran.err;
+  };
+  make("out", "chip");
+  tessera({"sim", "out/build/network.elf", "--sanitize"});
+  make("out", "build/network");
+  EXPECT_EQ(run_program({"out/build/network"}, folder.path()).code, 0);
+  for (const std::string engine : {"fetch", "ram_fetch"}) {
+    share_request(folder.path() / "out", folder.path() / engine, engine);
+    make(engine, "chip");
+    const auto chip = tessera({"sim", engine + "/build/network.elf", "--sanitize"}, 1);
+    EXPECT_NE(chip.err.find(said), std::string::npos) << chip.err;
+    EXPECT_NE(chip.err.find("(network.c:"), std::string::npos) << chip.err;
+    make(engine, "build/network");
+    const auto host = run_program({engine + "/build/network"}, folder.path());
+    EXPECT_NE(host.code, 0);
+    EXPECT_NE(host.err.find(said), std::string::npos) << host.err;
+  }
+}
+
+TEST_F(Compile, AnotherSetOfFlagsBuildsAgain) {
+  tessera({"compile", "mlp:20-10-4", "--steps", "1", "-o", "out"});
+  auto made = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), {"/usr/bin/make", "-C", "out"});
+    const auto ran = run_program(more, folder.path());
+    EXPECT_EQ(ran.code, 0) << ran.err;
+    return ran.out.find("-o build/network") != std::string::npos;
+  };
+  EXPECT_TRUE(made({}));
+  EXPECT_FALSE(made({}));
+  EXPECT_TRUE(made({"CORES=3"}));
+  EXPECT_TRUE(made({"CORES=3", "SANITIZE=1"}));
+  EXPECT_FALSE(made({"CORES=3", "SANITIZE=1"}));
+}
+
 // Checklist 41: 47 542 lines of C for one small network.
 TEST_F(Compile, SimplemlpTrainingIsShortEnoughToRead) {
   tessera({"compile", "simplemlp", "-o", "out"});
