@@ -8,11 +8,11 @@
 /* Everything of a call. Sheets are planes of four channels: every core has as many whole ones, and what is left of all
  * is shared block by block. */
 struct work {
+  struct plane a; /* the first */
   struct walk k;
   int32_t turn, x_c, x_image, lines;
   int32_t rows;                    /* where the positions of x are rows of fours, edges and all: their taps */
   int32_t whole, from, rest, left; /* how many sheets a core has, its first one; the first that is shared, how many */
-  struct plane a;
 };
 
 /* The taps of a rectangle. */
@@ -140,12 +140,8 @@ TS_SET_UP int32_t next_of_x(struct work* o) {
   return a->length;
 }
 
-TS_SET_UP void share_of_planes(struct work* o) {
-  struct plane* a = &o->a;
-  if (a->p->c == 1 && a->p->m < 4) {
-    rows_of_planes(a);
-    return;
-  }
+TS_SET_UP void share_of_sheets(struct plane* a) {
+  struct work* o = (struct work*)a;
   o->rows = set_rows(o);
   const struct origin none = {0, 0, 0};
   while (next_stretch(&a->z, &none, 1))
@@ -153,11 +149,10 @@ TS_SET_UP void share_of_planes(struct work* o) {
       while (next_of_x(o)) rectangle(o);
 }
 
-/* The axes of a convolution, and what its planes have in common. */
-TS_SET_UP void begin(struct work* o) {
-  const struct ts_conv_args* p = o->a.p;
+TS_SET_UP void set_axes(struct plane* a) {
+  const struct ts_conv_args* p = a->p;
   int32_t x_each = 1, w_each = 1, y_each = 1;
-  struct axis* s = &o->a.x;
+  struct axis* s = &a->x;
   for (int32_t i = 2; i >= 0; --i, --s) {
     s->size = p->x_size[i], s->count = p->y_size[i], s->at = p->at[i];
     s->step = p->stride[i], s->taps = p->kernel[i], s->tap_step = p->dilation[i];
@@ -166,8 +161,14 @@ TS_SET_UP void begin(struct work* o) {
     s->x_each = x_each, s->x_tap = x_each * s->tap_step, s->w_tap = w_each, s->y_step = y_each;
     x_each *= s->size, w_each *= s->taps, y_each *= s->count;
   }
-  o->x_c = x_each, o->x_image = p->c * x_each;
-  o->k.y_m = y_each, o->k.w_m = p->w_m, o->k.first = p->first, o->k.relu = p->relu && p->last;
+}
+
+/* What sheets have in common, and this core's share of them. */
+TS_SET_UP void set_sheets(struct work* o) {
+  const struct ts_conv_args* p = o->a.p;
+  const struct axis* z = &o->a.z;
+  o->x_c = z->x_each * z->size, o->x_image = p->c * o->x_c;
+  o->k.y_m = z->y_step * z->count, o->k.w_m = p->w_m, o->k.first = p->first, o->k.relu = p->relu && p->last;
   /* The last core first: where two share an FPU the later one waits less, and the first one leads as well. */
   o->turn = TS_CORES - 1 - (int32_t)pi_core_id();
   o->lines = quarters(p->m);
@@ -211,20 +212,38 @@ TS_SET_UP int32_t phase(const struct ts_conv_args* p, int32_t i, int32_t remaind
   return a->count > 0;
 }
 
-TS_SET_UP void transposed(struct work* o) {
-  struct plane* a = &o->a;
+/* This core's share of a convolution, or of all phases of a transposed one. */
+static inline void every_phase(struct plane* a, void (*share)(struct plane*)) {
   const struct ts_conv_args* p = a->p;
+  if (!p->transposed) {
+    share(a);
+    return;
+  }
   for (int32_t z = 0; z < p->stride[0] && phase(p, 0, z, &a->z); ++z)
     for (int32_t y = 0; y < p->stride[1] && phase(p, 1, y, &a->y); ++y)
-      for (int32_t x = 0; x < p->stride[2] && phase(p, 2, x, &a->x); ++x) share_of_planes(o);
+      for (int32_t x = 0; x < p->stride[2] && phase(p, 2, x, &a->x); ++x) share(a);
+}
+
+/* Apart, for their stacks: rows need no sheets. */
+TS_APART void by_rows(const struct ts_conv_args* p) {
+  struct plane a;
+  a.p = p;
+  set_axes(&a);
+  every_phase(&a, rows_of_planes);
+}
+
+TS_APART void by_sheets(const struct ts_conv_args* p) {
+  struct work o;
+  o.a.p = p;
+  set_axes(&o.a);
+  set_sheets(&o);
+  every_phase(&o.a, share_of_sheets);
 }
 
 void ts_conv(void* args) {
-  struct work o;
-  o.a.p = args;
-  begin(&o);
-  if (o.a.p->transposed)
-    transposed(&o);
+  const struct ts_conv_args* p = args;
+  if (p->c == 1 && p->m < 4)
+    by_rows(p);
   else
-    share_of_planes(&o);
+    by_sheets(p);
 }

@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <cstdint>
 #include <expected>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,6 +20,12 @@ enum class ErrorKind {
   Input = 2,       // bad usage or bad input
   DoesNotFit = 3,  // a refusal: the budget is too small
   Internal = 4,    // our bug
+};
+
+// What a program turned out to need beyond what was set aside for it before it was known.
+struct Lack {
+  enum class Of { Code, Stack } of;
+  int64_t bytes;  // that are missing
 };
 
 class Error {
@@ -35,10 +43,17 @@ class Error {
     return std::move(*this);
   }
 
+  // Of a refusal: what more would have been enough, for whoever may grant it.
+  Error&& lacks(Lack lack) && {
+    lack_ = lack;
+    return std::move(*this);
+  }
+
   ErrorKind kind() const { return kind_; }
   int exit_code() const { return static_cast<int>(kind_); }
   const std::string& message() const { return message_; }
   const std::string& way_out() const { return hint_; }
+  std::optional<Lack> lack() const { return lack_; }
   std::string text() const { return hint_.empty() ? message_ : message_ + "\n  " + hint_; }
 
   template <class T>
@@ -50,6 +65,7 @@ class Error {
   ErrorKind kind_;
   std::string message_;
   std::string hint_;
+  std::optional<Lack> lack_;
 };
 
 template <class T>

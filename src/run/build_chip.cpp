@@ -46,8 +46,23 @@ Result<void> check_code_size(const sim::Elf& elf, Bytes granted) {
   if (bytes > granted.count)
     return does_not_fit("code and the runtime's data take {} bytes of L2; the plan grants them {}", bytes,
                         granted.count)
-        .hint(fmt::format("--code {} plans with as much", bytes));
+        .hint(fmt::format("--code {} plans with as much", bytes))
+        .lacks({Lack::Of::Code, bytes - granted.count});
   return {};
+}
+
+// A program that does not fit has no memory image, but sections and symbols: enough to tell by how much.
+Error overflow(const fs::path& project, BuildOptions build, const ChipOptions& options, Error failure) {
+  if (!options.code || !failure.message().contains("region `L2' overflowed")) return failure;
+  build.link.push_back("-Wl,--noinhibit-exec");
+  auto built = build_project(project, build);
+  if (!built) return failure;
+  auto elf = sim::load_elf(built->executable.string());
+  std::error_code ignored;
+  fs::remove(built->executable, ignored);
+  if (!elf) return failure;
+  auto fits = check_code_size(*elf, *options.code);
+  return fits ? std::move(failure) : std::move(fits).error();
 }
 
 // Samples, initial values, the arena and outputs, where those are there.
@@ -69,20 +84,21 @@ ChipOptions with_grants(ChipOptions options, const Compiled& compiled) {
 }
 
 Result<ChipProgram> build_chip(const fs::path& project, const target::Target& target, const ChipOptions& options) {
-  TRY(auto built,
-      build_project(project,
-                    {.compiler = options.compiler,
-                     .hint = "install it (apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)",
-                     .flags = compile_flags(options),
-                     .link = {"-nostartfiles", "-Lchip", "-Tchip/link.ld", "-Wl,--no-warn-rwx-segments"},
-                     .runtime = "chip",
-                     .skipped = {},
-                     .objects = options.objects}));
-  TRY(auto elf, sim::load_elf(built.executable.string()));
-  CHECK_OK(check_stacks(built, elf, target));
+  const BuildOptions build{.compiler = options.compiler,
+                           .hint = "install it (apt-get install gcc-riscv64-unknown-elf picolibc-riscv64-unknown-elf)",
+                           .flags = compile_flags(options),
+                           .link = {"-nostartfiles", "-Lchip", "-Tchip/link.ld", "-Wl,--no-warn-rwx-segments",
+                                    "-Wl,--emit-relocs"},  // they tell which functions pointers may lead to
+                           .runtime = "chip",
+                           .skipped = {},
+                           .objects = options.objects};
+  auto built = build_project(project, build);
+  if (!built) return overflow(project, build, options, std::move(built).error());
+  TRY(auto elf, sim::load_elf(built->executable.string()));
+  CHECK_OK(check_stacks(*built, elf, target));
   if (options.code) CHECK_OK(check_code_size(elf, *options.code));
   CHECK_OK(check_ram(elf));
-  ChipProgram program{.elf = built.executable};
+  ChipProgram program{.elf = built->executable};
   program.ram = std::move(elf.l3);
   return program;
 }

@@ -96,6 +96,52 @@ Result<RunResult> run_and_keep(const emit::Project& project, const Compiled& com
   return result;
 }
 
+Result<void> plot(const Compiled& compiled, const RunOptions& options) {
+  if (!options.plot) return {};
+  const auto picture =
+      report::memory_map({compiled.model, compiled.program.graph, compiled.plan, compiled.schedule, compiled.target});
+  return write_file(*options.plot, std::as_bytes(std::span(picture)));
+}
+
+Result<RunResult> run_as_planned(Compiled& compiled, const emit::HarnessOptions& harness, const RunOptions& options,
+                                 const Directory& keep) {
+  TRY(auto project, make_project(compiled, harness));
+  CHECK_OK(plot(compiled, options));
+  return run_and_keep(project, compiled, options, keep);
+}
+
+// The plan again, with what the program lacked and a little more: the C of another plan may be longer again.
+Result<void> plan_again(Compiled& compiled, const Lack& lack, const RunOptions& options) {
+  std::string what;
+  if (lack.of == Lack::Of::Code) {
+    const auto taken = compiled.plan.code + Bytes(lack.bytes);
+    what = fmt::format("code takes {} bytes of L2", taken.count);
+    compiled.asked.code = align_up(taken + Bytes(taken.count / 64), 16);
+  } else {
+    auto& stack = compiled.target.stacks.controller;
+    stack = align_up(stack + Bytes(lack.bytes), 16);
+    what = fmt::format("the stack of the cluster's controller takes {} bytes", stack.count);
+  }
+  say(options, fmt::format("{}, more than it was granted: planning again", what));
+  auto planned = plan_program(compiled);
+  return planned ? std::move(planned) : std::unexpected(std::move(planned).error().within(what + ", and beside it"));
+}
+
+// Code and the controller's stack are granted their room before they are known. Where they take more, the plan is made
+// again; not where the user has said how much code there may be.
+Result<RunResult> run_compiled(Compiled& compiled, const emit::HarnessOptions& harness, const RunOptions& options,
+                               const Directory& keep) {
+  const bool fixed_code = compiled.asked.code.has_value();
+  auto result = run_as_planned(compiled, harness, options, keep);
+  for (int tries = 0; tries < 3 && !result && result.error().lack(); ++tries) {
+    const auto lack = *result.error().lack();
+    if (fixed_code && lack.of == Lack::Of::Code) break;
+    CHECK_OK(plan_again(compiled, lack, options));
+    result = run_as_planned(compiled, harness, options, keep);
+  }
+  return result;
+}
+
 // The arrays that a run ends with, and its report.
 Result<void> keep_results(const Directory& keep, const char* file, const std::vector<onnx::NamedArray>& arrays,
                           report::RunReport& report) {
@@ -146,13 +192,6 @@ Result<train::Dataset> data_for(const train::Program& program, const RunOptions&
   return train::synthetic_samples(program, 1, options.seed);
 }
 
-Result<void> plot(const Compiled& compiled, const RunOptions& options) {
-  if (!options.plot) return {};
-  const auto picture =
-      report::memory_map({compiled.model, compiled.program.graph, compiled.plan, compiled.schedule, compiled.target});
-  return write_file(*options.plot, std::as_bytes(std::span(picture)));
-}
-
 // A result that is not a number is no result, whatever the reference says.
 std::optional<std::string> first_nan(const std::vector<float>& losses) {
   for (size_t i = 0; i < losses.size(); ++i)
@@ -163,7 +202,6 @@ std::optional<std::string> first_nan(const std::vector<float>& losses) {
 }  // namespace
 
 Result<report::RunReport> train(Compiled& compiled, const RunOptions& options, const Directory& keep) {
-  CHECK_OK(plot(compiled, options));
   TRY(auto data, samples_for(compiled.program, options.data, options.seed));
   Reference reference;
   if (options.reference) {
@@ -171,8 +209,7 @@ Result<report::RunReport> train(Compiled& compiled, const RunOptions& options, c
   }
   auto notes = data.notes;
   notes.insert(notes.end(), reference.notes.begin(), reference.notes.end());
-  TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
-  TRY(auto result, run_and_keep(project, compiled, options, keep));
+  TRY(auto result, run_compiled(compiled, harness_for(compiled.program, options, std::move(data)), options, keep));
   auto report = describe(compiled);
   report.steps = options.steps;
   report.accumulate = options.accumulate;
@@ -185,7 +222,6 @@ Result<report::RunReport> train(Compiled& compiled, const RunOptions& options, c
 }
 
 Result<report::RunReport> infer(Compiled& compiled, const RunOptions& options, const Directory& keep) {
-  CHECK_OK(plot(compiled, options));
   auto& graph = compiled.program.graph;
   TRY(auto data, data_for(compiled.program, options));
   onnx::Binding expected;
@@ -200,8 +236,7 @@ Result<report::RunReport> infer(Compiled& compiled, const RunOptions& options, c
   }
   auto notes = data.notes;
   notes.insert(notes.end(), expected.notes.begin(), expected.notes.end());
-  TRY(auto project, make_project(compiled, harness_for(compiled.program, options, std::move(data))));
-  TRY(auto result, run_and_keep(project, compiled, options, keep));
+  TRY(auto result, run_compiled(compiled, harness_for(compiled.program, options, std::move(data)), options, keep));
   auto report = describe(compiled);
   add_result(compiled, result, options, notes, report);
   for (auto& output : result.outputs) report.outputs.push_back({output.name, output.data});

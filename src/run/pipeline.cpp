@@ -113,16 +113,22 @@ Result<Compiled> load_program(const ModelSource& source, const CompileOptions& o
 
 Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& options) {
   TRY(auto compiled, load_program(source, options));
+  compiled.asked = plan_options(options, compiled.target);
+  CHECK_OK(plan_program(compiled));
+  return compiled;
+}
+
+Result<void> plan_program(Compiled& compiled) {
   Stopwatch watch;
-  auto plan = plan::make_plan(compiled.program, compiled.target, plan_options(options, compiled.target));
-  if (!plan) return std::move(plan).error().within(source.model);
+  auto plan = plan::make_plan(compiled.program, compiled.target, compiled.asked);
+  if (!plan) return std::move(plan).error().within(compiled.model);
   compiled.plan = *std::move(plan);
   TRY(compiled.schedule, schedule::build(compiled.program.graph, compiled.plan, compiled.target));
-  compiled.budget = budgets(options.plan, compiled.plan, compiled.target);
+  compiled.budget = budgets(compiled.asked, compiled.plan, compiled.target);
   CHECK_OK(check::check(compiled.program.graph, compiled.plan, compiled.schedule, compiled.target,
                         {.budget = compiled.budget}));
   compiled.seconds += watch.seconds();
-  return compiled;
+  return {};
 }
 
 Result<emit::Project> make_project(Compiled& compiled, emit::HarnessOptions harness) {

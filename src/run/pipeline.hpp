@@ -22,6 +22,7 @@ struct Compiled {
   target::Target target;
   plan::Plan plan;
   schedule::Schedule schedule;
+  plan::Options asked;        // what the planner was asked for
   std::vector<Bytes> budget;  // by level, for the checker
   double seconds = 0;         // that all of this took
   std::vector<std::string> notes;
@@ -35,6 +36,9 @@ plan::Options plan_options(const CompileOptions& options, const target::Target& 
 
 // The same, then plan, schedule, check.
 Result<Compiled> compile_model(const ModelSource& source, const CompileOptions& options);
+
+// Plan, schedule and check of what is loaded, as `compiled.asked` says. Whoever learns more asks for another.
+Result<void> plan_program(Compiled& compiled);
 
 // The C project, with the checksums that `check_directory` compares. Adds its time to `compiled.seconds`.
 Result<emit::Project> make_project(Compiled& compiled, emit::HarnessOptions harness);

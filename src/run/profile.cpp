@@ -13,9 +13,9 @@ using plan::Buffering;
 // Joins the operators of a report, which stand in the order in which they ran, with plan and schedule.
 class Profiler {
  public:
-  Profiler(const Compiled& compiled, const CompileOptions& options) : compiled_(compiled), options_(options) {
+  explicit Profiler(const Compiled& compiled) : compiled_(compiled) {
     for (auto& moved : report::operand_traffic(compiled.schedule)) traffic_[moved.node.index].push_back(moved);
-    if (options.plan.buffering != Buffering::Auto || !options.plan.tiling) return;
+    if (compiled.asked.buffering != Buffering::Auto || !compiled.asked.tiling) return;
     single_ = estimates(Buffering::Single);
     double_ = estimates(Buffering::Double);
   }
@@ -38,9 +38,8 @@ class Profiler {
   using Estimates = std::optional<std::vector<double>>;  // by node; none where that does not fit
 
   Estimates estimates(Buffering buffering) const {
-    auto options = options_.plan;
+    auto options = compiled_.asked;
     options.buffering = buffering;
-    options.cores = compiled_.plan.cores;
     auto plan = plan::make_plan(compiled_.program, compiled_.target, options);
     if (!plan) return std::nullopt;
     std::vector<double> list;
@@ -79,8 +78,8 @@ class Profiler {
   }
 
   std::string why(const plan::NodePlan& plan, const report::ProfiledOperator& op) const {
-    if (!options_.plan.tiling) return "tiling is off";
-    if (options_.plan.buffering != Buffering::Auto) return "as --buffering says";
+    if (!compiled_.asked.tiling) return "tiling is off";
+    if (compiled_.asked.buffering != Buffering::Auto) return "as --buffering says";
     bool travels = false, doubled = false;
     for (auto& operand : op.operands)
       for (auto& hop : operand.hops) travels = true, doubled = doubled || hop.slots > 1;
@@ -95,7 +94,6 @@ class Profiler {
   }
 
   const Compiled& compiled_;
-  const CompileOptions& options_;
   std::map<int32_t, std::vector<report::OperandTraffic>> traffic_;  // by node
   Estimates single_, double_;
 };
@@ -110,7 +108,7 @@ Result<report::Profile> profile(const ModelSource& source, const CompileOptions&
   report::Profile profile;
   TRY(profile.run, compiled.program.training() ? train(compiled, options, keep) : infer(compiled, options, keep));
   if (options.progress) options.progress("asking the planner for its second choices");
-  const Profiler profiler(compiled, compile);
+  const Profiler profiler(compiled);
   size_t next = 0;
   for (auto* entry : {&compiled.schedule.training, &compiled.schedule.optimizer})
     for (auto* section : emit::emitted_sections(*entry)) {

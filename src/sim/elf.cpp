@@ -10,8 +10,8 @@ namespace tessera::sim {
 namespace {
 
 constexpr uint16_t kExecutable = 2, kRiscv = 243;
-constexpr uint32_t kLoad = 1, kSymbolTable = 2, kNoBits = 8, kAllocated = 2, kInstructions = 4;
-constexpr uint32_t kHeader = 52, kProgramHeader = 32, kSectionHeader = 40, kSymbolSize = 16;
+constexpr uint32_t kLoad = 1, kSymbolTable = 2, kRelocations = 4, kNoBits = 8, kAllocated = 2, kInstructions = 4;
+constexpr uint32_t kHeader = 52, kProgramHeader = 32, kSectionHeader = 40, kSymbolSize = 16, kRelocationSize = 12;
 constexpr uint32_t kLargestSegment = 1u << 28;
 
 class Reader {
@@ -37,7 +37,7 @@ class Reader {
 };
 
 struct Section {
-  uint32_t name, type, flags, offset, size, link;
+  uint32_t name, type, flags, offset, size, link, info;
 };
 
 std::string_view text_at(std::span<const uint8_t> strings, uint32_t offset) {
@@ -94,7 +94,8 @@ std::vector<Section> read_sections(const Reader& r) {
   if (size < kSectionHeader || !r.has(table, uint64_t{size} * count)) return sections;
   for (uint32_t i = 0; i < count; ++i) {
     const uint64_t at = table + uint64_t{i} * size;
-    sections.push_back({r.word(at), r.word(at + 4), r.word(at + 8), r.word(at + 16), r.word(at + 20), r.word(at + 24)});
+    sections.push_back({r.word(at), r.word(at + 4), r.word(at + 8), r.word(at + 16), r.word(at + 20), r.word(at + 24),
+                        r.word(at + 28)});
   }
   return sections;
 }
@@ -107,6 +108,32 @@ void read_symbols(const Reader& r, const Section& table, const Section& names, s
     const std::string_view name = text_at(strings, r.word(base));
     if (type > 2 || name.empty() || name.starts_with('$') || name.starts_with(".L") || r.half(base + 14) == 0) continue;
     out.push_back({std::string(name), r.word(base + 4), r.word(base + 8), type == 2});
+  }
+}
+
+// Relocations that say where a jump or a call goes, or that are no address at all.
+bool only_leads_there(uint32_t type) {
+  constexpr uint32_t none = 0, branch = 16, jump = 17, call = 18, call_plt = 19, align = 43, short_branch = 44,
+                     short_jump = 45, relax = 51;
+  constexpr uint32_t all[] = {none, branch, jump, call, call_plt, align, short_branch, short_jump, relax};
+  return std::ranges::find(all, type) != std::end(all);
+}
+
+// Of what is loaded: debug information points to every function.
+void read_pointed_to(const Reader& r, const std::vector<Section>& sections, Elf& elf) {
+  for (const auto& s : sections) {
+    if (s.type != kRelocations || s.link >= sections.size() || s.info >= sections.size()) continue;
+    const Section& table = sections[s.link];
+    if (!(sections[s.info].flags & kAllocated) || table.link >= sections.size() || !r.has(s.offset, s.size)) continue;
+    if (!elf.pointed_to) elf.pointed_to.emplace();
+    const Section& names = sections[table.link];
+    const auto strings = r.part(names.offset, names.size);
+    for (uint64_t at = s.offset; at + kRelocationSize <= uint64_t{s.offset} + s.size; at += kRelocationSize) {
+      const uint32_t info = r.word(at + 4), symbol = info >> 8;
+      if (only_leads_there(info & 255) || uint64_t{symbol} * kSymbolSize + kSymbolSize > table.size) continue;
+      const auto name = text_at(strings, r.word(table.offset + uint64_t{symbol} * kSymbolSize));
+      if (!name.empty() && !elf.pointed_to->contains(name)) elf.pointed_to->emplace(name);
+    }
   }
 }
 
@@ -154,6 +181,7 @@ Result<Elf> parse_elf(std::span<const uint8_t> file, std::string_view name) {
     if (called == ".debug_str") keep(r, s, elf.lines.str);
     if (called == ".ts_data" && !(s.flags & kAllocated)) keep(r, s, elf.l3);
   }
+  read_pointed_to(r, sections, elf);
   std::ranges::stable_sort(elf.symbols, {}, &Symbol::address);
   return elf;
 }

@@ -4,7 +4,9 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,6 +40,9 @@ struct Elf {
   std::vector<Segment> segments;
   std::vector<Symbol> symbols;             // by address
   std::vector<std::vector<uint8_t>> code;  // the sections that hold instructions; empty: the file does not say
+  // What some instruction or table of the program holds the address of, by name, instead of calling it; none: the file
+  // has no relocations to tell (--emit-relocs).
+  std::optional<std::set<std::string, std::less<>>> pointed_to;
   LineSections lines;
   std::vector<uint8_t>
       l3;  // what the external RAM holds at the start, from its first byte: a section that is not loaded

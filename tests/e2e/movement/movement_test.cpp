@@ -70,7 +70,7 @@ TEST_F(Movement, KeepsItsBitsHoweverItMoves) {
   for (auto& graph : {joined_and_cut(true), turned(true)}) {
     write_model(folder.path() / "m.onnx", graph);
     auto bits = [&](std::vector<std::string> more) {
-      std::vector<std::string> command{"train", "m.onnx", "--loss", "mse", "--steps", "1", "--code", "400k"};
+      std::vector<std::string> command{"train", "m.onnx", "--loss", "mse", "--steps", "1"};
       command.insert(command.end(), more.begin(), more.end());
       return json(command)["bits"];
     };

@@ -37,6 +37,28 @@ TEST(Stack, AWorkersIsSmaller) {
     EXPECT_NE(refused.error().text().find(word), std::string::npos) << refused.error().text();
 }
 
+// `rows` is called by name only: no pointer of `channels` leads to it.
+TEST(Stack, APointerLeadsToWhatHasAnAddress) {
+  const std::string main = "void ts_wide(void* arg); int main(void) { int k = 0; ts_wide(&k); return 0; }";
+  const auto kernel = [](int block) {
+    const std::string text = R"(
+#define WIDE(n) volatile char wide[n]; wide[0] = 1; wide[n - 1] = wide[0]
+static __attribute__((noinline)) void block(int k) { WIDE(BLOCK); (void)k; }
+static __attribute__((noinline)) void other(int k) { (void)k; }
+static __attribute__((noinline)) void rows(int k) { WIDE(700); (void)k; }
+static __attribute__((noinline)) void channels(int k) { void (*f)(int) = k & 1 ? block : other; WIDE(400); f(k); wide[1] = 1; }
+void ts_wide(void* arg) { channels(*(int*)arg); rows(*(int*)arg); }
+)";
+    return emit::File{"kernels/wide.c", fmt::format("#define BLOCK {}\n{}", block, text)};
+  };
+  auto fits = run_on_chip(main, {.more = {kernel(300)}});
+  EXPECT_TRUE(fits) << fits.error().text();
+  auto refused = run_on_chip(main, {.more = {kernel(800)}});
+  ASSERT_FALSE(refused);
+  for (auto* word : {"ts_wide", "wide.c:channels 4", "wide.c:block 8"})
+    EXPECT_NE(refused.error().text().find(word), std::string::npos) << refused.error().text();
+}
+
 TEST(Stack, TheFabricControllersToo) {
   auto refused = run_on_chip("int main(void) { volatile char wide[5000]; wide[4999] = 1; return wide[4999] - 1; }");
   ASSERT_FALSE(refused);
