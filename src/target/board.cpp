@@ -89,7 +89,7 @@ Result<Board> read_board(const YAML::Node& root, const std::string& file) {
 
 Result<Board> load_board(std::string_view name_or_path, const std::string& directory) {
   const auto path = path_of(name_or_path, directory);
-  const auto known = [&] { return fmt::format("known boards: {}", fmt::join(list_boards(directory), ", ")); };
+  const auto known = [&] { return known_names("boards", list_boards(directory), directory); };
   std::error_code ec;
   if (!std::filesystem::exists(path, ec))
     return input_error("there is no board '{}' ({})", name_or_path, path.string()).hint(known());

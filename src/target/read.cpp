@@ -157,7 +157,7 @@ Result<Target> read_target(const YAML::Node& root, const std::string& file) {
 
 Result<Target> load_target(std::string_view name_or_path, const std::string& directory) {
   const auto path = path_of(name_or_path, directory);
-  const auto known = [&] { return fmt::format("known targets: {}", fmt::join(list_targets(directory), ", ")); };
+  const auto known = [&] { return known_names("targets", list_targets(directory), directory); };
   std::error_code ec;
   if (!std::filesystem::exists(path, ec))
     return input_error("there is no target '{}' ({})", name_or_path, path.string()).hint(known());

@@ -48,6 +48,12 @@ fs::path path_of(std::string_view name_or_path, const std::string& directory) {
   return is_path ? fs::path(name) : fs::path(directory) / (name + ".yaml");
 }
 
+std::string known_names(std::string_view what, const std::vector<std::string>& names, const std::string& directory) {
+  if (names.empty())
+    return fmt::format("no {} are described in '{}': set TESSERA_TARGETS to the folder that has them", what, directory);
+  return fmt::format("known {}: {}", what, fmt::join(names, ", "));
+}
+
 Result<YAML::Node> load_yaml(const fs::path& path) {
   return load_file(path, 4);
 }

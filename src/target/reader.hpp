@@ -8,6 +8,8 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <string_view>
+#include <vector>
 
 #include "base/error.hpp"
 #include "base/units.hpp"
@@ -73,6 +75,8 @@ class Reader {
 
 // A name that stands in `directory` as NAME.yaml, or the path of a file.
 std::filesystem::path path_of(std::string_view name_or_path, const std::string& directory);
+// For a hint: "known targets: gap9, siracusa", or that this is not the folder where descriptions are.
+std::string known_names(std::string_view what, const std::vector<std::string>& names, const std::string& directory);
 // The whole file, on top of what it extends.
 Result<YAML::Node> load_yaml(const std::filesystem::path& path);
 // A file that says `kind: board`; everything else is a chip.

@@ -56,6 +56,13 @@ TEST(Target, UnknownNameSaysWhichAreKnown) {
   EXPECT_NE(t.error().text().find("gap9, siracusa"), std::string::npos) << t.error().text();
 }
 
+TEST(Target, AFolderWithoutDescriptionsSaysWhereToLook) {
+  const auto t = load_target("siracusa", "/nowhere");
+  ASSERT_FALSE(t);
+  EXPECT_EQ(t.error().exit_code(), 2);
+  EXPECT_NE(t.error().way_out().find("TESSERA_TARGETS"), std::string::npos) << t.error().text();
+}
+
 // A file that extends siracusa with one thing changed.
 class BrokenTarget : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
