@@ -105,7 +105,9 @@ TEST(Code, OnlyTheClustersFunctionsUseFloatAndNoneUsesAtomics) {
   ASSERT_TRUE(program) << program.error().text();
   auto listing = run_process({"riscv64-unknown-elf-objdump", "-dl", "--no-show-raw-insn", program->elf.string()}, {});
   ASSERT_TRUE(listing && listing->ok());
-  const std::regex head(R"(^[0-9a-f]+ <(.*)>:$)"), line(R"(^\s*[0-9a-f]+:\s+(\S+))"), source(R"(^(\S+\.[chS]):\d+.*)");
+  // Labels inside functions begin with a dot.
+  const std::regex head(R"(^[0-9a-f]+ <([^.].*)>:$)"), line(R"(^\s*[0-9a-f]+:\s+(\S+))"),
+      source(R"(^(\S+\.[chS]):\d+.*)");
   std::string function, file;
   std::istringstream text(listing->output);
   int float_instructions = 0;
