@@ -1,4 +1,5 @@
-// The operators that change parameters in place: which of a node's operands is the weight, the gradient, the rate.
+// The operators that change parameters and gradients in place: which of a node's operands is the weight, the gradient,
+// the rate.
 //
 //   update_form({"com.microsoft", "AdamWOptimizer"})   rate 0, step 1, weight 2, gradient 3, states 4 and 5
 #pragma once
@@ -92,6 +93,13 @@ constexpr const UpdateForm* update_form(std::string_view domain, std::string_vie
 }
 inline const UpdateForm* update_form(const OpName& op) {
   return update_form(op.domain, op.type);
+}
+
+// The sum of the micro-batches' gradients. Ours and ONNX Runtime's stand in com.microsoft; Deeploy writes the same
+// operator in the default domain.
+inline bool is_accumulator(const Node& node) {
+  return node.op.type == "InPlaceAccumulatorV2" && (node.op.domain.empty() || node.op.domain == kMicrosoft) &&
+         !node.inputs.empty();
 }
 
 }  // namespace tessera

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "base/file.hpp"
+#include "graph/updates.hpp"
 #include "onnx/attributes.hpp"
 #include "onnx/forms.hpp"
 #include "onnx/join_updates.hpp"
@@ -37,10 +38,6 @@ struct Selection {
 // Who trains from the file counts the steps.
 bool is_counter(const Node& node) {
   return node.op == OpName{"org.tessera", "Increment"};
-}
-
-bool is_accumulator(const Node& node) {
-  return node.op.type == "InPlaceAccumulatorV2" && !node.inputs.empty();
 }
 
 // The two files share buffers by name: what an accumulator of the training network makes is its buffer, so the

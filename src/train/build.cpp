@@ -166,7 +166,7 @@ Result<Program> from_inference(Graph graph, const Options& options) {
 std::vector<onnx::Trained> accumulated_weights(const Graph& graph) {
   std::vector<onnx::Trained> weights;
   for (auto& node : graph.nodes()) {
-    if (!is_accumulator(node) || node.inputs.empty() || !node.inputs[0]) continue;
+    if (!is_accumulator(node) || !node.inputs[0]) continue;
     auto& buffer = graph.at(node.inputs[0]);
     weights.push_back({buffer.name.substr(0, buffer.name.rfind("_grad")), buffer.type});
   }

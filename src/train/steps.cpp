@@ -1,22 +1,8 @@
 #include "train/steps.hpp"
 
-#include "graph/updates.hpp"
 #include "ops/builder.hpp"
 
 namespace tessera::train {
-
-namespace {
-
-// Ours and ONNX Runtime's stand in com.microsoft; Deeploy writes the same operators in the default domain.
-bool in_either_domain(const Node& node) {
-  return node.op.domain.empty() || node.op.domain == "com.microsoft";
-}
-
-}  // namespace
-
-bool is_accumulator(const Node& node) {
-  return node.op.type == "InPlaceAccumulatorV2" && in_either_domain(node);
-}
 
 bool is_update(const Node& node) {
   return update_form(node.op) != nullptr;

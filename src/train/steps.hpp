@@ -6,12 +6,12 @@
 
 #include <optional>
 
+#include "graph/updates.hpp"
 #include "train/options.hpp"
 #include "train/program.hpp"
 
 namespace tessera::train {
 
-bool is_accumulator(const Node& node);
 bool is_update(const Node& node);  // one parameter's step of an optimizer
 
 // Which operands of an update are which, in the form that the node has; absent ones are TensorId{}.
