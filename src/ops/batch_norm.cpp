@@ -179,7 +179,8 @@ constexpr Operator batch_norm(std::string_view domain, std::string_view type, st
           .aliases = aliases<form>,
           .tile_map = norm_tile_map<describe<form>>,
           .kernel = norm_kernel<describe<form>>,
-          .cycles = norm_cycles<describe<form>>};
+          .cycles = norm_cycles<describe<form>>,
+          .far_stack = 2};
 }
 
 }  // namespace
@@ -201,7 +202,8 @@ const Operator BatchNormalizationGrad{.domain = microsoft,
                                       .reference = norm_reference<describe_grad>,
                                       .tile_map = norm_tile_map<describe_grad>,
                                       .kernel = norm_kernel<describe_grad>,
-                                      .cycles = norm_cycles<describe_grad>};
+                                      .cycles = norm_cycles<describe_grad>,
+                                      .far_stack = 2};
 
 }  // namespace defined
 }  // namespace tessera::ops

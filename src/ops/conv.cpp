@@ -108,6 +108,7 @@ constexpr Operator sliding(std::string_view type, std::string_view summary) {
           .tile_map = tile_map,
           .kernel = kernel,
           .cycles = cycles,
+          .far_stack = 1.55,
           .macs = macs};
 }
 
@@ -129,6 +130,7 @@ const Operator FusedConv{.domain = "com.microsoft",
                          .tile_map = tile_map,
                          .kernel = kernel,
                          .cycles = cycles,
+                         .far_stack = 1.55,
                          .macs = macs,
                          .expand = expand};
 

@@ -117,6 +117,7 @@ const Operator ConvGrad{.domain = "com.microsoft",
                         .tile_map = tile_map,
                         .kernel = kernel,
                         .cycles = cycles,
+                        .far_stack = 1.45,
                         .macs = macs,
                         .expand = expand};
 

@@ -218,7 +218,8 @@ constexpr Operator normalization(std::string_view type, std::string_view summary
           .gradient = gradient<kind>,
           .tile_map = norm_tile_map<describe<kind>>,
           .kernel = norm_kernel<describe<kind>>,
-          .cycles = norm_cycles<describe<kind>>};
+          .cycles = norm_cycles<describe<kind>>,
+          .far_stack = 2};
 }
 
 }  // namespace
@@ -243,7 +244,8 @@ const Operator NormalizationGrad{.domain = microsoft,
                                  .reference = norm_reference<describe_grad>,
                                  .tile_map = norm_tile_map<describe_grad>,
                                  .kernel = norm_kernel<describe_grad>,
-                                 .cycles = norm_cycles<describe_grad>};
+                                 .cycles = norm_cycles<describe_grad>,
+                                 .far_stack = 2};
 
 }  // namespace defined
 }  // namespace tessera::ops

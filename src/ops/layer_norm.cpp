@@ -167,7 +167,8 @@ constexpr Operator layer_norm(std::string_view type, std::string_view summary, s
           .gradient = gradient<kind>,
           .tile_map = norm_tile_map<describe<kind>>,
           .kernel = norm_kernel<describe<kind>>,
-          .cycles = norm_cycles<describe<kind>>};
+          .cycles = norm_cycles<describe<kind>>,
+          .far_stack = 2};
 }
 
 template <Kind kind>
@@ -180,7 +181,8 @@ constexpr Operator layer_norm_grad(std::string_view domain, std::string_view typ
           .reference = norm_reference<describe_grad<kind>>,
           .tile_map = norm_tile_map<describe_grad<kind>>,
           .kernel = norm_kernel<describe_grad<kind>>,
-          .cycles = norm_cycles<describe_grad<kind>>};
+          .cycles = norm_cycles<describe_grad<kind>>,
+          .far_stack = 2};
 }
 
 }  // namespace

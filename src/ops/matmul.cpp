@@ -271,6 +271,7 @@ constexpr Operator matrix_product(std::string_view domain, std::string_view type
           .tile_map = tile_map,
           .kernel = kernel,
           .cycles = cycles,
+          .far_stack = 1.15,
           .macs = macs};
 }
 
@@ -295,6 +296,7 @@ const Operator FusedGemm{.domain = "com.microsoft",
                          .tile_map = tile_map,
                          .kernel = kernel,
                          .cycles = cycles,
+                         .far_stack = 1.15,
                          .macs = macs,
                          .expand = [](ExpandContext& e) {
                            return without_activation(e, {"", "Gemm"}, 3, {});

@@ -132,6 +132,7 @@ struct Operator {
   Result<TileMap> (*tile_map)(const NodeContext&) = nullptr;              // null: a pure view, or expanded
   KernelCall (*kernel)(const NodeContext&, const TileSymbols&) = nullptr;
   double (*cycles)(const NodeContext&, std::span<const int64_t> tile, int cores) = nullptr;  // of one kernel call
+  double far_stack = 1;  // times as many where the cores' stacks lie in L2: their frames and spills come from there
   int64_t (*macs)(const NodeContext&) = nullptr;  // multiply-adds of the whole node; null: none
 
   Result<std::vector<TensorId>> (*expand)(ExpandContext&) = nullptr;  // null: never a composition

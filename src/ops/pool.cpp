@@ -400,6 +400,7 @@ constexpr Operator pooling(std::string_view type, int since, std::string_view su
           .tile_map = tile_map,
           .kernel = kernel,
           .cycles = cycles,
+          .far_stack = type.starts_with("Global") ? 2 : 3.2,
           .expand = expand};
 }
 

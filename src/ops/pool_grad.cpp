@@ -217,7 +217,8 @@ constexpr Operator back(std::string_view type, std::string_view summary) {
           .reference = reference,
           .tile_map = tile_map,
           .kernel = kernel,
-          .cycles = cycles};
+          .cycles = cycles,
+          .far_stack = 2.1};
 }
 
 }  // namespace

@@ -263,6 +263,7 @@ constexpr Operator reducing(std::string_view type) {
           .tile_map = tile_map,
           .kernel = kernel,
           .cycles = cycles,
+          .far_stack = 2.4,
           .expand = expand,
           .known = 0b10};
 }
@@ -334,7 +335,8 @@ const Operator ReduceExtremumGrad{.domain = "com.microsoft",
                                   .reference = reference_grad,
                                   .tile_map = tile_map_grad,
                                   .kernel = kernel_grad,
-                                  .cycles = cycles_grad};
+                                  .cycles = cycles_grad,
+                                  .far_stack = 2.4};
 
 }  // namespace defined
 }  // namespace tessera::ops

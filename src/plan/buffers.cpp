@@ -13,6 +13,8 @@ namespace {
 // Of the core that controls, measured: a call of a kernel with its arguments, a command and its wait; a request to the
 // external RAM passes the fabric controller. Most of it is code that the caches have forgotten, the kernels' with it.
 constexpr double kTileOverhead = 400, kTransferOverhead = 70, kRequestOverhead = 270;
+// All of it takes so many times as long with the stack in L2.
+constexpr double kFarStack = 2;
 
 // Of that, what transfers may count on to hide under: measured again, without what the caches forget.
 // Kernels and transfers are in each other's way at the banks of L1.
@@ -39,7 +41,11 @@ double moving_cycles(double bytes, double lines) {
 
 Buffers::Buffers(const TilingProblem& p, const std::vector<Traveller>& travellers, const std::vector<TileLevel>& nest,
                  const Loops& loops, double kernels)
-    : nest_(nest), travellers_(travellers.size()), kernels_(kernels), tiles_(static_cast<double>(loops.total())) {
+    : nest_(nest),
+      travellers_(travellers.size()),
+      kernels_(kernels),
+      tiles_(static_cast<double>(loops.total())),
+      control_(p.far_stacks ? kFarStack : 1) {
   const auto near = static_cast<int>(nest.size()) - 1;
   if (p.l2.engine) queue_ = p.l2.engine->in_flight;
   near_queue_ = p.l1.engine->in_flight;
@@ -236,6 +242,7 @@ Buffers::Cost Buffers::cost(uint32_t twice) const {
     else
       serial += (lane.turns - 1) * (lane.in + lane.out + at_each_turn(i, twice));
   }
+  overhead *= control_;
   cost.busy = kernels_ + overhead;
   cost.compute = kernels_ + kSureOverhead * overhead;
   cost.sure = cost.compute / kUnderKernels;

@@ -75,6 +75,7 @@ class Buffers {
   size_t travellers_;
   uint32_t movers_ = 0;
   double kernels_, tiles_;
+  double control_;      // times as long as with stacks in L1: what the controlling core does
   int queue_ = 0;       // requests of the engine that brings tiles from L3
   int near_queue_ = 0;  // and of the one that brings them into L1
 };

@@ -17,7 +17,8 @@ class Planning::Planner {
       : program_(program),
         target_(target),
         options_(options),
-        memo_(options.l1.value_or(target.memories[kL1].size), target.memories[kL1].size) {}
+        near_{.memo = memo(options, target)},
+        far_{.memo = memo(options, target)} {}
 
   Result<void> prepare(const Options& options) {
     options_ = options;
@@ -25,7 +26,7 @@ class Planning::Planner {
     if (prepared_) return {};
     TRY(storages_, find_storages(program_, kL2));
     TRY(storages_in_turn_, find_storages(program_, kL2, true));
-    TRY(problems_, tiling_problems(program_, target_, options_));
+    TRY(near_.problems, tiling_problems(program_, target_, options_));
     prepared_ = true;
     return {};
   }
@@ -63,13 +64,33 @@ class Planning::Planner {
                                         Knob{"--l2", &Options::l2, kL2, kSmallestStep[kL2]},
                                         Knob{"--l3", &Options::l3, kL3, kSmallestStep[kL3]}};
 
+  // The nodes, with stacks in one memory or another, and what is known of their tilings.
+  struct Nodes {
+    std::vector<NodeProblem> problems;
+    Memo memo;  // saves time and changes no answer
+  };
+  static Memo memo(const Options& options, const target::Target& target) {
+    const auto most = target.memories[kL1].size;
+    return {options.l1.value_or(most), most};
+  }
+
+  Nodes& nodes_with_stacks_in(LevelId level) const {
+    if (level == kL1) return near_;
+    if (far_.problems.empty())
+      for (auto p : near_.problems) {
+        p.problem.far_stacks = true;
+        far_.problems.push_back(std::move(p));
+      }
+    return far_;
+  }
+
   Result<void> check_options() const;
   Bytes memory(LevelId level) const { return target_.memories[static_cast<size_t>(level)].size; }
   Bytes stacks() const {
     return target_.stacks.controller + target_.stacks.worker * (target_.workers - (target_.controller_works ? 1 : 0));
   }
   size_t running() const {
-    return static_cast<size_t>(std::ranges::count_if(problems_, [](auto& p) { return !p.is_view(); }));
+    return static_cast<size_t>(std::ranges::count_if(near_.problems, [](auto& p) { return !p.is_view(); }));
   }
   Result<Plan> attempt(const Options& options, Want want = Want::Best) const;
   Result<Plan> attempt_with_stacks(const Options& options, LevelId level, Want want) const;
@@ -88,8 +109,7 @@ class Planning::Planner {
   bool prepared_ = false;
   Storages storages_;
   Storages storages_in_turn_;  // the same in less room
-  std::vector<NodeProblem> problems_;
-  mutable Memo memo_;  // saves time and changes no answer
+  mutable Nodes near_, far_;
 };
 
 Result<void> Planning::Planner::check_options() const {
@@ -123,11 +143,12 @@ Result<Plan> Planning::Planner::attempt_with_stacks(const Options& options, Leve
   // The budget of L2 is for tensors and tiles; code and stacks stand beside it.
   auto l2 = options.l2 ? std::min(*options.l2 + budgets.reserved[kL2], memory(kL2)) : memory(kL2);
   budgets.granted = {options.l1.value_or(memory(kL1)), l2, options.l3.value_or(memory(kL3))};
-  auto apart = place_and_tile(program_, storages_, problems_, budgets, options, want, memo_);
+  auto& [problems, memo] = nodes_with_stacks_in(level);
+  auto apart = place_and_tile(program_, storages_, problems, budgets, options, want, memo);
   bool apart_will_do = apart && (want == Want::Any || options.home != Home::Auto || bytes_in(*apart, kL3) == 0);
   if (!apart && apart.error().kind() != ErrorKind::DoesNotFit) return apart;
   if (!apart_will_do && options.tiling)
-    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems_, budgets, options, want, memo_))
+    if (auto in_turn = place_and_tile(program_, storages_in_turn_, problems, budgets, options, want, memo))
       if (!apart || estimated_cycles(*in_turn) < estimated_cycles(*apart)) apart = std::move(in_turn);
   TRY(auto plan, std::move(apart));
   plan.stack_level = level;
@@ -140,12 +161,12 @@ Result<Plan> Planning::Planner::attempt_with_stacks(const Options& options, Leve
 // What the smallest tiles of some node take of a memory, everything being outside it.
 Bytes Planning::Planner::least_tiles(LevelId level) const {
   Bytes most;
-  for (size_t n = 0; n < problems_.size(); ++n) {
-    if (problems_[n].is_view()) continue;
-    auto p = problems_[n].problem;
+  for (auto& node : near_.problems) {
+    if (node.is_view()) continue;
+    auto p = node.problem;
     p.input_homes.assign(p.map.inputs.size(), level + 1);
     p.output_homes.assign(p.map.outputs.size(), level + 1);
-    auto least = memo_.least(problems_[n].kind, p);
+    auto least = near_.memo.least(node.kind, p);
     most = std::max(most, level == kL1 ? least.l1 : least.l2);
   }
   return most;
@@ -157,7 +178,7 @@ Bytes Planning::Planner::guess(const Knob& knob, const Options& options) const {
   auto alive = live_bytes((options.tiling ? storages_in_turn_ : storages_).storages, kL2, positions);
   const auto peak = alive.empty() ? 0_B : std::ranges::max(alive);
   const bool has_l3 =
-      options.home != Home::L2 && options.l3.value_or(memory(kL3)) > 0_B && problems_reach_l3(problems_);
+      options.home != Home::L2 && options.l3.value_or(memory(kL3)) > 0_B && problems_reach_l3(near_.problems);
   if (knob.level == kL1) return options.tiling ? least_tiles(kL1) : 0_B;
   if (knob.level == kL2) return has_l3 ? (options.tiling ? least_tiles(kL2) : 0_B) : peak;
   auto in_l2 = options.home == Home::L3 ? 0_B : std::min(options.l2.value_or(memory(kL2)), memory(kL2) - stacks());

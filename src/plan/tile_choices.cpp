@@ -112,6 +112,10 @@ std::vector<std::vector<int64_t>> outer_tiles(const ops::TileMap& map, const std
   return out;
 }
 
+double kernel_cycles(const TilingProblem& p, const Shape& tile) {
+  return p.op->cycles(p.node, tile, p.cores) * (p.far_stacks ? p.op->far_stack : 1);
+}
+
 double kernel_cycles(const TilingProblem& p, const Loops& loops) {
   const auto whole = whole_space(p.map);
   auto& tile = loops.tile.back();
@@ -139,7 +143,7 @@ double kernel_cycles(const TilingProblem& p, const Loops& loops) {
       part[d] = edge ? whole[d] % tile[d] : tile[d];
       times *= edge ? 1.0 : static_cast<double>(loops.count(static_cast<int>(d)) - 1);
     }
-    if (times > 0) sum += times * p.op->cycles(p.node, part, p.cores);
+    if (times > 0) sum += times * kernel_cycles(p, part);
   }
   return sum;
 }

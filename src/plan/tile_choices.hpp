@@ -20,7 +20,9 @@ std::vector<std::vector<int>> orders(const ops::TileMap& map, const std::vector<
 // where memory is short, no more than the inner one.
 std::vector<std::vector<int64_t>> outer_tiles(const ops::TileMap& map, const std::vector<int64_t>& tile);
 
-// Kernel cycles of all tiles: those at the edges are smaller.
+// Of one kernel call.
+double kernel_cycles(const TilingProblem& problem, const Shape& tile);
+// Of all tiles: those at the edges are smaller.
 double kernel_cycles(const TilingProblem& problem, const Loops& loops);
 
 // The largest part of an operand that such loops bring from L3, all of it and once being 1: outer tiles may come back,

@@ -96,7 +96,7 @@ class Search {
           once(t, whole_, t.map->view, *p_.l2.engine, Way::In) + once(t, whole_, t.map->view, *p_.l2.engine, Way::Out);
     }
     if (tiling.l2_bytes > p_.l2.budget) return std::nullopt;
-    tiling.cycles = p_.op->cycles(p_.node, whole_, p_.cores) + words_far_away() * kFarWord / p_.cores + moved;
+    tiling.cycles = kernel_cycles(p_, whole_) + words_far_away() * kFarWord / p_.cores + moved;
     return tiling;
   }
 

@@ -33,6 +33,7 @@ struct TilingProblem {
   Buffering buffering = Buffering::Auto;
   Halos halos = Halos::Keep;
   int cores = 8;
+  bool far_stacks = false;  // in L2
 };
 
 // An operand as the search sees it. An in-place pair is one operand that travels both ways.
