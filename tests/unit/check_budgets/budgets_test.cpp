@@ -133,12 +133,11 @@ Case random_case(std::mt19937_64& random, const std::vector<std::string>& networ
 
 // 200 budgets of all networks, in parts that run side by side; TESSERA_BUDGETS=1000 asks for more and prints each.
 // Under the address sanitizer a few of the small networks have to do.
-constexpr int kParts = 8;
 #ifdef __SANITIZE_ADDRESS__
-constexpr int kBudgets = 24;
+constexpr int kBudgets = 24, kParts = 2;
 const std::vector<std::string> kNetworks{"mlp", "mlp", "simplemlp", "cct:tiny", "cct_lora:tiny", "dscnn"};
 #else
-constexpr int kBudgets = 200;
+constexpr int kBudgets = 200, kParts = 8;
 const std::vector<std::string> kNetworks{"mlp",      "simplemlp",     "autoencoder", "dscnn",
                                          "resnet8",  "mobilenetv1",   "cct",         "cct_lora",
                                          "cct:tiny", "cct_lora:tiny", "attention",   "transformer"};
