@@ -94,7 +94,12 @@ INSTANTIATE_TEST_SUITE_P(
                     std::pair{"extends: siracusa\ntiming: {cache: {l0: {sets: 7}}}\n", "powers of two"},
                     std::pair{"a: [1\n", "line"}, std::pair{"- 1\n", "expected a map"},
                     std::pair{"extends: broken\n", "too deep"},
-                    std::pair{"extends: siracusa\ndma: [{name: x}]\n", "dma[0].near: missing"}));
+                    std::pair{"extends: siracusa\ndma: [{name: x}]\n", "dma[0].near: missing"},
+                    std::pair{"extends: siracusa\ndma: [{name: x, near: L1, far: L2, max_rank: 2, max_bytes: 64, "
+                              "alignment: 1, length_alignment: 1, in_flight: 4, queue_per_core: 2, "
+                              "queue_per_direction: 8, burst: 256, setup_in: 22, setup_out: 23, bytes_per_cycle_in: 8, "
+                              "bytes_per_cycle_out: 8, per_line_in: 0, per_line_out: 1}]\n",
+                              "x: in_flight is 4"}));
 
 }  // namespace
 }  // namespace tessera::target
