@@ -43,9 +43,12 @@ Result<void> judge_reserved(const Subject& s) {
   if (!s.is_level(plan.stack_level) || !s.target.memories[static_cast<size_t>(plan.stack_level)].addressable ||
       plan.reserved.size() > s.target.memories.size())
     return s.refuse("arena", "stacks in level {}, where no core can reach", plan.stack_level);
+  if (plan.controller_stack < s.target.stacks.controller)
+    return s.refuse("arena", "{} bytes for the stack of the controlling core: the chip's has {}",
+                    plan.controller_stack.count, s.target.stacks.controller.count);
   std::vector<Bytes> needs(s.target.memories.size());
   const int workers = plan.cores - (s.target.controller_works ? 1 : 0);
-  needs[static_cast<size_t>(plan.stack_level)] += s.target.stacks.controller + s.target.stacks.worker * workers;
+  needs[static_cast<size_t>(plan.stack_level)] += plan.controller_stack + s.target.stacks.worker * workers;
   if (needs.size() > 1) needs[1] += s.target.stacks.fabric_controller + plan.code;
   for (size_t level = 0; level < needs.size(); ++level) {
     auto reserved = level < plan.reserved.size() ? plan.reserved[level] : 0_B;

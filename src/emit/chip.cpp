@@ -72,7 +72,7 @@ std::string memory_text(const Source& source) {
   text += fmt::format(
       "__controller_stack_bytes = {} - (DEFINED(ts_broken_rule) ? 0 : {});\n__worker_stack_bytes = {};\n"
       "__worker_count = {};\n__fc_stack_bytes = {};\n",
-      t.stacks.controller.count, near_bytes(source), t.stacks.worker.count,
+      source.plan.controller_stack.count, near_bytes(source), t.stacks.worker.count,
       source.plan.cores - (t.controller_works ? 1 : 0), t.stacks.fabric_controller.count);
   text += in_ram
               ? "\n/* The external RAM as it begins, from its first byte: no segment loads it. */\n"

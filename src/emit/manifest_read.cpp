@@ -241,6 +241,7 @@ class Reader {
     }
     for (const auto& item : j.at("reserved")) p.reserved.emplace_back(item.get<int64_t>());
     p.code = Bytes(j.at("code").get<int64_t>());
+    p.controller_stack = Bytes(j.at("controller_stack").get<int64_t>());
     TRY(p.stack_level, level(j.at("stack_level")));
     p.cores = j.at("cores").get<int>();
     return {};

@@ -137,7 +137,7 @@ Json storage_json(const plan::Storage& storage) {
 }
 
 Json plan_json(const plan::Plan& plan) {
-  const auto& [storages, storage_of, nodes, arenas, stack_level, reserved, cores, code] = plan;
+  const auto& [storages, storage_of, nodes, arenas, stack_level, reserved, cores, code, controller_stack] = plan;
   Json homes = Json::array(), home_of = Json::array(), node_plans = Json::array(), arena_list = Json::array(),
        reserves = Json::array();
   for (const auto& storage : storages) homes.push_back(storage_json(storage));
@@ -145,8 +145,9 @@ Json plan_json(const plan::Plan& plan) {
   for (const auto& node : nodes) node_plans.push_back(node_plan(node));
   for (const auto& [level, size, lower_bound] : arenas) arena_list.push_back({level, size.count, lower_bound.count});
   for (auto bytes : reserved) reserves.push_back(bytes.count);
-  return {{"storages", homes},    {"storage_of", home_of},      {"nodes", node_plans}, {"arenas", arena_list},
-          {"reserved", reserves}, {"stack_level", stack_level}, {"cores", cores},      {"code", code.count}};
+  return {{"storages", homes},    {"storage_of", home_of}, {"nodes", node_plans},
+          {"arenas", arena_list}, {"reserved", reserves},  {"stack_level", stack_level},
+          {"cores", cores},       {"code", code.count},    {"controller_stack", controller_stack.count}};
 }
 
 Json place(const schedule::Place& p) {

@@ -87,8 +87,9 @@ class Planning::Planner {
   Result<void> check_options() const;
   Bytes memory(LevelId level) const { return target_.memories[static_cast<size_t>(level)].size; }
   Bytes stacks() const {
-    return target_.stacks.controller + target_.stacks.worker * (target_.workers - (target_.controller_works ? 1 : 0));
+    return controller_stack() + target_.stacks.worker * (target_.workers - (target_.controller_works ? 1 : 0));
   }
+  Bytes controller_stack() const { return options_.controller_stack.value_or(target_.stacks.controller); }
   size_t running() const {
     return static_cast<size_t>(std::ranges::count_if(near_.problems, [](auto& p) { return !p.is_view(); }));
   }
@@ -155,6 +156,7 @@ Result<Plan> Planning::Planner::attempt_with_stacks(const Options& options, Leve
   plan.reserved = budgets.reserved;
   plan.cores = options.cores;
   plan.code = code;
+  plan.controller_stack = controller_stack();
   return plan;
 }
 

@@ -26,7 +26,8 @@ struct Options {
   Halos halos = Halos::Keep;
   // Budgets; default: the chip's memories. Of L1 with the stacks, of L2 beside code and stacks.
   std::optional<Bytes> l1, l2, l3;
-  std::optional<Bytes> code;  // granted to code in L2; default: by the number of nodes
+  std::optional<Bytes> code;              // granted to code in L2; default: by the number of nodes
+  std::optional<Bytes> controller_stack;  // default: the target's
   int cores = 8;
   int64_t accumulate = 1;  // micro-batches of an update: how often what the update fetches early is fetched
   bool advise = true;      // a refusal names the smallest budget that works, which takes its time

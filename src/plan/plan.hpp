@@ -106,7 +106,8 @@ struct Plan {
   LevelId stack_level = 0;            // where the cores' stacks stand
   std::vector<Bytes> reserved;        // by level: stacks, code and the runtime's own data, beside the arena
   int cores = 8;
-  Bytes code;  // what code and the runtime's data may take of L2; the build checks that they keep to it
+  Bytes code;              // what code and the runtime's data may take of L2; the build checks that they keep to it
+  Bytes controller_stack;  // and the stack of the core that controls the cluster: the target's, or more
 };
 
 // What code and the runtime's data are granted in L2 before they are known: the runtime with the kernels, and a

@@ -118,9 +118,9 @@ Result<void> plan_again(Compiled& compiled, const Lack& lack, const RunOptions& 
     what = fmt::format("code takes {} bytes of L2", taken.count);
     compiled.asked.code = align_up(taken + Bytes(taken.count / 64), 16);
   } else {
-    auto& stack = compiled.target.stacks.controller;
-    stack = align_up(stack + Bytes(lack.bytes), 16);
-    what = fmt::format("the stack of the cluster's controller takes {} bytes", stack.count);
+    const auto taken = align_up(compiled.plan.controller_stack + Bytes(lack.bytes), 16);
+    what = fmt::format("the stack of the cluster's controller takes {} bytes", taken.count);
+    compiled.asked.controller_stack = taken;
   }
   say(options, fmt::format("{}, more than it was granted: planning again", what));
   auto planned = plan_program(compiled);

@@ -125,8 +125,8 @@ void check(Reader& r, const Target& t) {
     else if (m->banks < 1 || (m->banks & (m->banks - 1)) != 0 || m->banks > 64)
       r.fail("memories", fmt::format("{}: banks must be a power of two, 64 at most", level));
   }
-  constexpr int least_in_flight =
-      8;  // first tiles of an operator's operands are all asked for before one is waited for
+  // First tiles of an operator's operands are all asked for before one is waited for.
+  constexpr int least_in_flight = 8;
   for (const auto& e : t.engines) {
     if (!t.memory(e.near) || !t.memory(e.far)) r.fail("dma", fmt::format("{} joins an unknown memory", e.name));
     if (e.in_flight < least_in_flight)

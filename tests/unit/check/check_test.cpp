@@ -344,6 +344,12 @@ TEST(CheckArena, Budgets) {
   c.plan.reserved[0] = Bytes(511);
   expect_refused(c, "arena", {"511 bytes reserved"});
   c = handmade::relu_in_tiles();
+  c.plan.controller_stack = Bytes(240);
+  expect_refused(c, "arena", {"240 bytes for the stack"});
+  c = handmade::relu_in_tiles();
+  c.plan.controller_stack = Bytes(272);  // more is fine where it is reserved
+  expect_refused(c, "arena", {"512 bytes reserved"});
+  c = handmade::relu_in_tiles();
   c.plan.stack_level = 2;
   expect_refused(c, "arena", {"no core can reach"});
 }

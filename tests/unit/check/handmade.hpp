@@ -93,6 +93,7 @@ class Sketch {
     c.plan.cores = 2;
     c.plan.arenas = {{0, Bytes(0), {}}, {1, next, {}}};
     c.plan.reserved = {Bytes(512), Bytes(512) + Bytes(8192), Bytes(0)};
+    c.plan.controller_stack = c.target.stacks.controller;
   }
   BufferId slots(std::string name, int64_t bytes, int n, plan::Lifetime life) {
     auto& arena = c.plan.arenas[0].size;

@@ -2,6 +2,9 @@
 // is made again, and says so; where the user has said how much code there may be, that stands.
 #include <gtest/gtest.h>
 
+#include <filesystem>
+#include <fstream>
+
 #include "base/units.hpp"
 #include "run/chip.hpp"
 #include "run/execute.hpp"
@@ -23,8 +26,8 @@ struct Training {
   std::vector<std::string> said;
   Result<report::RunReport> report;
 
-  explicit Training(Compiled& c)
-      : report(train(c, {.steps = 2, .progress = [this](auto what) { said.emplace_back(what); }}, {})) {}
+  explicit Training(Compiled& c, const Directory& keep = {})
+      : report(train(c, {.steps = 2, .progress = [this](auto what) { said.emplace_back(what); }}, keep)) {}
 
   bool planned_again(const std::string& because) const {
     return std::ranges::any_of(
@@ -80,17 +83,27 @@ TEST(Grant, WhatDoesNotLinkFitsWhereTensorsMayMove) {
   EXPECT_TRUE(training.planned_again("code takes "));
 }
 
+// What is kept of such a run is judged by what the plan has granted, as every project is.
 TEST(Grant, AStackThatTakesMoreIsPlannedAgain) {
-  auto c = compiled(kModel, {});
-  c.target.stacks.controller = 640_B;
-  ASSERT_TRUE(plan_program(c));
-  const auto before = c.plan.reserved[0];
-  const Training training(c);
+  const test::TemporaryDirectory place;
+  std::filesystem::copy_file(TESSERA_ROOT "/targets/siracusa.yaml", place.path / "siracusa.yaml");
+  std::ofstream(place.path / "tight.yaml")
+      << "extends: siracusa\nname: tight\nstacks: {fabric_controller: 4k, controller: 640, worker: 1152}\n";
+  setenv("TESSERA_TARGETS", place.path.c_str(), 1);
+  auto c = compile_model({.model = kModel}, {.mode = Mode::Train, .target = "tight"});
+  ASSERT_TRUE(c) << c.error().text();
+  EXPECT_EQ(c->plan.controller_stack, 640_B);
+  const auto before = c->plan.reserved[0];
+  const auto kept = (place.path / "kept").string();
+  const Training training(*c, kept);
   ASSERT_TRUE(training.report) << training.report.error().text();
   EXPECT_TRUE(training.planned_again("the stack of the cluster's controller takes "));
-  EXPECT_GT(c.target.stacks.controller, 640_B);
-  EXPECT_EQ(c.plan.reserved[0] - before, c.target.stacks.controller - 640_B);
+  EXPECT_GT(c->plan.controller_stack, 640_B);
+  EXPECT_EQ(c->plan.reserved[0] - before, c->plan.controller_stack - 640_B);
   EXPECT_EQ(training.report->bits, host_bits());
+  const auto verdict = check_directory(kept);
+  EXPECT_TRUE(verdict) << verdict.error().text();
+  unsetenv("TESSERA_TARGETS");
 }
 
 // Calls with many arguments, and kernels that look at one channel: the most of both in the zoo. A build that does not
